@@ -13,11 +13,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-type batchOption struct {
-	bind.ForBatch
-	bind.Setting
-}
-
 // BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional], [Budget].
 type BatchOption interface{ bind.BatchOption }
 
@@ -25,7 +20,7 @@ type BatchOption interface{ bind.BatchOption }
 // created_at, set_once or immutable fields, or keys in lower case. The stored item is replaced nevertheless: its
 // version becomes 1, both timestamps become now, and nothing is kept.
 func Unconditional() BatchOption {
-	return batchOption{Setting: func(o *bind.Options) { o.Unconditional = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Unconditional = true }}
 }
 
 // BatchOp is one write of [DB.BatchWrite], made by [Ops.BatchPut] or [Ops.BatchDelete]. Printing it shows what it

@@ -45,7 +45,7 @@ type BindOption interface{ bind.BindOption }
 
 // For gives options to the store of T that [Bind] opens.
 func For[T any](opts ...StoreOption) BindOption {
-	return bind.BindSetting{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		o.Bound = append(o.Bound, bind.Bound{Type: reflect.TypeFor[T](), Value: opts})
 	}}
 }
@@ -130,7 +130,11 @@ func (db *DB) bind(app reflect.Value, spec *bind.Options) error {
 	}
 	for _, f := range b.fields {
 		b.openStore(f, false)
-		b.openPart(f)
+		if o, ok := f.opener.(partOpener); ok {
+			if store := b.stores[typeOf(o.Entity())]; store != nil { // it was opened
+				f.set(o.OpenPart(store, f.tag))
+			}
+		}
 	}
 	failed := slices.ContainsFunc(b.fields, func(f *boundField) bool { return len(f.errs) > 0 })
 	for _, f := range b.fields {
@@ -210,19 +214,6 @@ func (b *binding) openStore(f *boundField, own bool) {
 	if own {
 		f.value.Set(reflect.ValueOf(store))
 	}
-}
-
-// openPart opens another handle of an entity, unless its store was not opened.
-func (b *binding) openPart(f *boundField) {
-	o, ok := f.opener.(partOpener)
-	if !ok {
-		return
-	}
-	store := b.stores[typeOf(o.Entity())]
-	if store == nil {
-		return
-	}
-	f.set(o.OpenPart(store, f.tag))
 }
 
 // openSole opens a handle that is of no entity. If others were not opened, a view is not blamed for a source that it lacks.

@@ -61,14 +61,6 @@ func (db *DB) WithClient(client Client) *DB {
 	runner.Retries = db.runner.Retries
 	return &DB{
 		declared: engine.SharedDeclared(db, runner), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
-		registry: db.registry, base: db.original(),
+		registry: db.registry, base: db.base,
 	}
-}
-
-// original returns the DB that Open returned.
-func (db *DB) original() *DB {
-	if db.base != nil {
-		return db.base
-	}
-	return db
 }

@@ -16,12 +16,14 @@ import (
 // the sort key; one of [Gt] and [Ge] can be combined with one of [Lt] and [Le]. Conditions on other attributes go into
 // [Filter].
 type Cond struct {
-	orderOption
+	rangeOption
 	cond bind.Cond
 }
 
+type rangeOption = bind.OrderSetting
+
 func newCond(c bind.Cond) Cond {
-	return Cond{orderOption{Setting: func(o *bind.Options) { o.Range = append(o.Range, c) }}, c}
+	return Cond{rangeOption{Setting: func(o *bind.Options) { o.Range = append(o.Range, c) }}, c}
 }
 
 func erase(conds []Cond) []bind.Cond {
@@ -152,7 +154,7 @@ type number interface {
 }
 
 func change(kind expr.Kind, t bind.Target, v any) ChangeOption {
-	return changeOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		o.Changes = append(o.Changes, bind.Change{Kind: kind, Target: t, Value: v})
 	}}
 }

@@ -145,7 +145,15 @@ func withDefaults(c Config) Config {
 	if c.NewID == nil {
 		c.NewID = rand.Text
 	}
-	c.Tables, c.TableOptions = maps.Clone(c.Tables), cloneOptions(c.TableOptions)
+	c.Tables, c.TableOptions = maps.Clone(c.Tables), maps.Clone(c.TableOptions)
+	for name, o := range c.TableOptions {
+		if o.Provisioned != nil {
+			t := *o.Provisioned
+			o.Provisioned = &t
+		}
+		o.Indexes = maps.Clone(o.Indexes)
+		c.TableOptions[name] = o
+	}
 	return c
 }
 
@@ -241,7 +249,7 @@ type DB struct {
 	cursors cursor.Codec
 
 	registry *registry
-	base     *DB // whose declarations it shares; nil for its own
+	base     *DB // that Open returned, whose declarations it has
 }
 
 // Open returns a DB. It does no I/O. client is usually a *dynamodb.Client. With a nil client, operations can be built
@@ -262,12 +270,14 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if cfg.RetryBudget >= 0 {
 		runner.Retries = ratelimit.NewTokenRateLimit(uint(cfg.RetryBudget))
 	}
-	return &DB{
+	db := &DB{
 		declared: engine.NewDeclared(runner, cfg.TableOptions),
 		config:   cfg, format: format, cursors: cursors,
 		runner:   runner,
 		registry: &registry{stores: map[storeKey]*registered{}},
-	}, nil
+	}
+	db.base = db
+	return db, nil
 }
 
 // unopened returns an error if db is nil or a zero value.

@@ -8,62 +8,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// The types of options: where they are accepted, and what they do.
-type (
-	getOption struct {
-		bind.ForGet
-		bind.Setting
-	}
-	readOption struct {
-		bind.ForRead
-		bind.Setting
-	}
-	manyOption struct {
-		bind.ForMany
-		bind.Setting
-	}
-	boundOption struct {
-		bind.ForBounded
-		bind.Setting
-	}
-	indexOption struct {
-		bind.ForIndex
-		bind.Setting
-	}
-	orderOption struct {
-		bind.ForOrder
-		bind.Setting
-	}
-	tableOption struct {
-		bind.ForTable
-		bind.Setting
-	}
-	segmentOption struct {
-		bind.ForSegment
-		bind.Setting
-	}
-	scanOption struct {
-		bind.ForScan
-		bind.Setting
-	}
-	guardOption struct {
-		bind.ForAppend
-		bind.Setting
-	}
-	writeOption struct {
-		bind.ForWrite
-		bind.Setting
-	}
-	deleteOption struct {
-		bind.ForDelete
-		bind.Setting
-	}
-	changeOption struct {
-		bind.ForChange
-		bind.Setting
-	}
-)
-
 // GetOption is accepted by Get and [Ops.GetInto]: any [ReadOption], [KeepImage].
 type GetOption interface{ bind.GetOption }
 
@@ -159,7 +103,7 @@ type StoreOption interface{ bind.StoreOption }
 // Named replaces the entity name declared in T's entity.Key, for several stores of one struct or of a generic one. The
 // name is part of `$` keys. An empty one is an *[InputError].
 func Named(name string) StoreOption {
-	return bind.StoreSetting{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if o.Name = name; name == "" {
 			o.Add(errors.New("the name given to Named is empty"))
 		}
@@ -168,40 +112,40 @@ func Named(name string) StoreOption {
 
 // Consistent makes a read strongly consistent, at twice the read units. Global indexes do not support it.
 func Consistent() ReadOption {
-	return readOption{Setting: func(o *bind.Options) { o.Strong = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Strong = true }}
 }
 
 // IncludeExpired includes items whose time to live has passed but which DynamoDB has not removed yet.
 func IncludeExpired() ReadOption {
-	return readOption{Setting: func(o *bind.Options) { o.Expired = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Expired = true }}
 }
 
 // SkipUndecodable makes a read of many items go on past those that cannot be decoded or upgraded. It delivers all others, and then returns an
 // [ErrUndecodable] that wraps the errors of the first 20 and counts all: Collect, Page, [Store.GetMany] and [DB.BatchGet] return it with what they
 // have read, and All yields it last. [Limit] counts these items too. First, One, Get and [DB.TransactGet] fail as without the option.
 func SkipUndecodable() ReadOption {
-	return readOption{Setting: func(o *bind.Options) { o.Skip = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Skip = true }}
 }
 
 // Desc reads in descending order of the sort key.
 func Desc() OrderOption {
-	return orderOption{Setting: func(o *bind.Options) { o.Desc = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Desc = true }}
 }
 
 // Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
 func Limit(n int) ManyOption {
-	return manyOption{Setting: func(o *bind.Options) { o.Count(&o.Limit, "Limit", n, math.MaxInt32) }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Count(&o.Limit, "Limit", n, math.MaxInt32) }}
 }
 
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
 func MaxEvaluated(n int) BoundOption {
-	return boundOption{Setting: func(o *bind.Options) { o.Count(&o.MaxEvaluated, "MaxEvaluated", n, math.MaxInt32) }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Count(&o.MaxEvaluated, "MaxEvaluated", n, math.MaxInt32) }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) BoundOption {
-	return boundOption{Setting: func(o *bind.Options) { o.Count(&o.MaxRequests, "MaxRequests", n, math.MaxInt32) }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Count(&o.MaxRequests, "MaxRequests", n, math.MaxInt32) }}
 }
 
 // Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes
@@ -218,7 +162,7 @@ func MaxRequests(n int) BoundOption {
 // the query returns an *[InputError] with code EDD-9165 if it reads a table, or an index that carries whole items, or in
 // [DB.GetCollection], and with code EDD-9140 if a condition cannot be evaluated in memory.
 func Hydrate() IndexOption {
-	return indexOption{Setting: func(o *bind.Options) { o.Hydrate = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Hydrate = true }}
 }
 
 // Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in
@@ -226,14 +170,14 @@ func Hydrate() IndexOption {
 // yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
 // Page and Count read one segment after the other.
 func Segments(n int) TableOption {
-	return tableOption{Setting: func(o *bind.Options) { o.Count(&o.Segments, "Segments", n, bind.MaxSegments) }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Count(&o.Segments, "Segments", n, bind.MaxSegments) }}
 }
 
 // Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
 func Segment(i, n int) SegmentOption {
-	return segmentOption{Setting: func(o *bind.Options) { o.OnlySegment(i, n) }}
+	return bind.Option{Setting: func(o *bind.Options) { o.OnlySegment(i, n) }}
 }
 
 // ScanProgress has the fields Evaluated, Found, Pages, Segments, SegmentsDone and ReadUnits: the progress of a scan; see [OnPage].
@@ -245,7 +189,7 @@ type ScanProgress = entitytype.ScanProgress
 // come from the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts
 // are of one run and start at zero for each Page. The last call reports the whole cost of a run that completed.
 func OnPage(f func(ScanProgress)) ScanOption {
-	return scanOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if o.Scanned = f; f == nil {
 			o.Add(errors.New("OnPage needs a function"))
 		}
@@ -255,13 +199,13 @@ func OnPage(f func(ScanProgress)) ScanOption {
 // Filter drops items for which one of conds does not hold, after DynamoDB has read and charged them. Conditions on
 // attributes of the queried key cannot be in Filter; pass them to the query.
 func Filter(conds ...Cond) ManyOption {
-	return manyOption{Setting: func(o *bind.Options) { o.Filters = append(o.Filters, erase(conds)...) }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Filters = append(o.Filters, erase(conds)...) }}
 }
 
 // If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are added to the
 // write's own guard. An item that has expired counts as absent. Without a condition it is an *[InputError].
 func If(conds ...Cond) GuardOption {
-	return guardOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if o.If = append(o.If, erase(conds)...); len(conds) == 0 {
 			o.Add(errors.New("If needs at least one condition"))
 		}
@@ -275,7 +219,7 @@ func If(conds ...Cond) GuardOption {
 // twice, the error is [ErrReadBack] and *old is unchanged, unless a version proves that there was no item. T must be the
 // store's.
 func Returning[T any](old *T) WriteOption {
-	return writeOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if o.Old = old; old == nil {
 			o.Old = nil
 			o.Add(errors.New("Returning takes a pointer to set, not nil"))
@@ -288,7 +232,7 @@ func Returning[T any](old *T) WriteOption {
 // [Idempotent], the item is read first, consistently, and the transaction is applied only if the item is still there, or still
 // missing. If the request arrived twice, *missing can be true of an item that it has deleted.
 func IfPresent(missing *bool) DeleteOption {
-	return deleteOption{Setting: func(o *bind.Options) { o.IfPresent, o.Missing = true, missing }}
+	return bind.Option{Setting: func(o *bind.Options) { o.IfPresent, o.Missing = true, missing }}
 }
 
 // Idempotent sends a write as a transaction under an idempotency token, so it can be repeated after a lost response
@@ -296,5 +240,5 @@ func IfPresent(missing *bool) DeleteOption {
 // not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
 func Idempotent() CreateOption {
-	return bind.WriteSetting{Setting: func(o *bind.Options) { o.Idempotent = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Idempotent = true }}
 }

@@ -67,31 +67,6 @@ type NumberSet = entitytype.NumberSet
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"
 
-// unmarked excludes sentinels and items of `$` entities that share the table or index with a verbatim entity: they have
-// an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
-// evaluated for each run, because entities can be declared later. An entity with a marker does not need it.
-func unmarked(c *engine.Core, x *schema.Index) expr.Cond {
-	if !plan.Marked(c.DB.On(c.Table), x) {
-		return expr.Cond{}
-	}
-	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))
-}
-
-// current selects current items among those that effect-dynamodb stores with them and that no attribute distinguishes:
-// the sort key of a current item is composed of its own attributes.
-func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
-	for _, a := range s.SK.Parts {
-		needs = append(needs, a.Name)
-	}
-	return func(it item.Item) (bool, error) {
-		if attr, problem := s.Profile.CheckDigits(s.SK, it); problem != "" {
-			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
-		}
-		kind, known := layout.KindOf(s, it)
-		return known && kind == layout.CurrentKind, nil
-	}, needs
-}
-
 // source returns what a query or a scan reads of the table or, if x is not nil, of an index.
 func source(c *engine.Core, x *schema.Index, verb string) query.Source {
 	s := c.Schema
@@ -112,11 +87,27 @@ func source(c *engine.Core, x *schema.Index, verb string) query.Source {
 	default:
 		base = expr.All(s.InNamespace, s.Own)
 	}
-	if src.Base = func() expr.Cond { return base }; !s.Templated {
-		src.Base = func() expr.Cond { return expr.All(base, unmarked(c, x)) }
+	// Sentinels and items of `$` entities that share the table or index with a verbatim entity have an entity marker, which a
+	// verbatim item never has. Entities can be declared later, so each run looks whether some write such items.
+	src.Base = func() expr.Cond {
+		if s.Templated || !plan.Marked(c.DB.On(c.Table), x) {
+			return base
+		}
+		return expr.All(base, expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr)))
 	}
 	if (x == nil || x.Local) && s.Templated && !s.HasMetadata && s.SK != nil {
-		src.Own, src.Needs = current(s)
+		// No attribute distinguishes a current item from what effect-dynamodb stores with it, but its sort key is composed of its own
+		// attributes.
+		for _, a := range s.SK.Parts {
+			src.Needs = append(src.Needs, a.Name)
+		}
+		src.Own = func(it item.Item) (bool, error) {
+			if attr, problem := s.Profile.CheckDigits(s.SK, it); problem != "" {
+				return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
+			}
+			kind, known := layout.KindOf(s, it)
+			return known && kind == layout.CurrentKind, nil
+		}
 	}
 	return src
 }
@@ -234,20 +225,15 @@ func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
 	return &query.Query[T]{From: scan(x, x.opened(), opts)}
 }
 
-// failing returns what a query of T that cannot be run reads from.
-func failing[T any](code, problem string) query.Decoding {
-	m := query.BuildMerge(engine.Closed(typeOf((*T)(nil))), "Query", "", nil)
-	m.Err = &InputError{Code: code, Type: m.Schema.Type.String(), Problem: problem}
-	return query.Items(m)
-}
-
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
 // saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
 	from := query.OfOne(q)
 	if from == nil {
-		return &query.Query[S]{From: failing[S](bind.CodeOption, "Project takes queries of a store, an index or a history of events, not of several partitions or shards")}
+		m := query.BuildMerge(engine.Closed(typeOf((*S)(nil))), "Query", "", nil)
+		m.Err = &InputError{Code: bind.CodeOption, Type: m.Schema.Type.String(), Problem: "Project takes queries of a store, an index or a history of events, not of several partitions or shards"}
+		return &query.Query[S]{From: query.Items(m)}
 	}
 	p, c, index := *from, from.Core, from.Index
 	if p.Hydrate {

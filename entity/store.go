@@ -60,11 +60,11 @@ func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, h
 	}
 	db.registry.mu.Lock()
 	defer db.registry.mu.Unlock()
-	known, err := db.original().declareOwn(t, bind.Collect(opts))
+	known, err := db.base.declareOwn(t, bind.Collect(opts))
 	switch {
 	case err != nil:
 		return nil, err
-	case db.base != nil:
+	case db.base != db:
 		c := *known.core
 		c.Runner, c.DB = db.runner, engine.DatabaseOf(db)
 		*handle = engine.NewHandle(&c)
@@ -438,9 +438,9 @@ type Image struct {
 // KeepImage makes Get store the item in h, as it was read; if Get finds none, it empties h.
 func KeepImage(h *Image) GetOption {
 	if h == nil {
-		return getOption{}
+		return bind.Option{}
 	}
-	return getOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		o.Keep = func(it map[string]types.AttributeValue, table string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -457,9 +457,9 @@ func KeepImage(h *Image) GetOption {
 // image, or one of another item, is an *[InputError].
 func FromImage(h *Image) WriteOption {
 	if h == nil {
-		return writeOption{}
+		return bind.Option{}
 	}
-	return writeOption{Setting: func(o *bind.Options) { o.From = held{h} }}
+	return bind.Option{Setting: func(o *bind.Options) { o.From = held{h} }}
 }
 
 // held gives the planner access to an Image.
@@ -471,18 +471,13 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 	return x.h.image, x.h.table
 }
 
-type purgeOption struct {
-	bind.ForPurge
-	bind.Setting
-}
-
 // PurgeOption is accepted by Purge, DeleteAll and PurgeAll: [OnProgress], [Budget].
 type PurgeOption interface{ bind.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
 // counting sentinels; DeleteAll and PurgeAll after each page of items. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
-	return purgeOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if o.Progress = f; f == nil {
 			o.Add(errors.New("OnProgress needs a function"))
 		}

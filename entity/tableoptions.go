@@ -15,20 +15,6 @@ type TableOptions = entitytype.TableOptions
 // Throughput has the fields Read and Write: a provisioned capacity, in units per second, each 1 or more.
 type Throughput = entitytype.Throughput
 
-// cloneOptions returns a deep copy.
-func cloneOptions(all map[string]TableOptions) map[string]TableOptions {
-	all = maps.Clone(all)
-	for name, o := range all {
-		if o.Provisioned != nil {
-			t := *o.Provisioned
-			o.Provisioned = &t
-		}
-		o.Indexes = maps.Clone(o.Indexes)
-		all[name] = o
-	}
-	return all
-}
-
 // optionMistakes returns what is wrong with o regardless of the declarations.
 func optionMistakes(o TableOptions) []string {
 	var problems []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -98,10 +99,12 @@ func (t *slogTracer) Request(context.Context, Attempt) {}
 func (t *slogTracer) End(ctx context.Context, r Report) {
 	level, message := slog.LevelWarn, "slow call"
 	switch {
-	case r.Err != nil && expected(r.Err):
-		level, message = slog.LevelInfo, "failed call"
 	case r.Err != nil:
 		level, message = slog.LevelError, "failed call"
+		var failure *Failure
+		if errors.As(r.Err, &failure) && failure.Expected {
+			level = slog.LevelInfo
+		}
 	case t.options.Slow <= 0 || r.Duration < t.options.Slow:
 		return
 	}
@@ -114,59 +117,39 @@ func (t *slogTracer) End(ctx context.Context, r Report) {
 	}
 }
 
-// expected reports whether programs expect a failure.
-func expected(err error) bool {
-	var failure *Failure
-	return errors.As(err, &failure) && failure.Expected
-}
-
 // attributes returns the fields of a report that say something.
 func attributes(r Report) []slog.Attr {
 	attrs := []slog.Attr{slog.String("verb", r.Verb)}
-	text := func(name, value string) {
-		if value != "" {
-			attrs = append(attrs, slog.String(name, value))
+	add := func(name string, value any) {
+		if !reflect.ValueOf(value).IsZero() {
+			attrs = append(attrs, slog.Any(name, value))
 		}
 	}
-	number := func(name string, n int) {
-		if n != 0 {
-			attrs = append(attrs, slog.Int(name, n))
-		}
-	}
-	units := func(name string, n float64) {
-		if n != 0 {
-			attrs = append(attrs, slog.Float64(name, n))
-		}
-	}
-	text("call", r.Name)
-	text("entity", r.Entity)
-	text("entities", strings.Join(r.Entities, " "))
-	text("table", r.Table)
-	text("index", r.Index)
+	add("call", r.Name)
+	add("entity", r.Entity)
+	add("entities", strings.Join(r.Entities, " "))
+	add("table", r.Table)
+	add("index", r.Index)
 	attrs = append(attrs, slog.Duration("duration", r.Duration), slog.Int("requests", r.Requests))
-	number("throttled", r.Attempts.Throttled)
-	number("conflicts", r.Attempts.Conflict)
-	number("lost", r.Attempts.Lost)
-	number("refused", r.Attempts.Refused)
-	number("failed", r.Attempts.Failed)
+	add("throttled", r.Attempts.Throttled)
+	add("conflicts", r.Attempts.Conflict)
+	add("lost", r.Attempts.Lost)
+	add("refused", r.Attempts.Refused)
+	add("failed", r.Attempts.Failed)
 	for _, x := range r.Throttles {
-		number("throttled by "+x.Kind+x.Operation+x.Limit, x.Count)
+		add("throttled by "+x.Kind+x.Operation+x.Limit, x.Count)
 	}
-	units("read units", r.ReadUnits)
-	units("write units", r.WriteUnits)
-	number("returned", r.Returned)
-	number("evaluated", r.Evaluated)
-	text("outcome", string(r.Outcome))
+	add("read units", r.ReadUnits)
+	add("write units", r.WriteUnits)
+	add("returned", r.Returned)
+	add("evaluated", r.Evaluated)
+	add("outcome", string(r.Outcome))
 	var failure *Failure
 	if errors.As(r.Err, &failure) {
-		text("error", failure.Type)
-		if failure.Ambiguous {
-			attrs = append(attrs, slog.Bool("ambiguous", true))
-		}
+		add("error", failure.Type)
+		add("ambiguous", failure.Ambiguous)
 	}
-	if len(r.RequestIDs) > 0 {
-		attrs = append(attrs, slog.Any("request ids", r.RequestIDs))
-	}
+	add("request ids", r.RequestIDs)
 	return attrs
 }
 

@@ -33,7 +33,7 @@ type UpgradeError = entitytype.UpgradeError
 // format of deleted_at, which is in the keys of deleted copies, must stay. A store with upgrades needs a `$` key, and indexes
 // that carry whole items. Timelines of a series need timeline.Upgrade. migrate.Rewrite upgrades all stored items.
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
-	return bind.StoreSetting{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if f == nil {
 			o.Add(errors.New("Upgrade needs a function"))
 			return

@@ -84,7 +84,7 @@ type Record interface {
 func After(writes *int64, t *Term) []entity.WriteOption {
 	return []entity.WriteOption{
 		entity.If(entity.Or(entity.NotExists(writes), entity.Eq(writes, t.Writes-1))),
-		bind.WriteSetting{Setting: func(o *bind.Options) { o.SoleWriter = true }},
+		bind.Option{Setting: func(o *bind.Options) { o.SoleWriter = true }},
 	}
 }
 
@@ -107,7 +107,7 @@ type Leases struct {
 // New declares the items of leases on db, as the entity Leases, or Leases-Table if that is given. It does no I/O. Errors: *entity.InputError for
 // durations that do not fit; those of entity.New.
 func New(db *entity.DB, o Options) (*Leases, error) {
-	store, err := entity.New[item](db, entity.Named(strings.TrimSuffix("Leases-"+o.Table, "-")), bind.StoreSetting{Setting: func(w *bind.Options) { w.Table, w.Own = o.Table, true }})
+	store, err := entity.New[item](db, entity.Named(strings.TrimSuffix("Leases-"+o.Table, "-")), bind.Option{Setting: func(w *bind.Options) { w.Table, w.Own = o.Table, true }})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func New(db *entity.DB, o Options) (*Leases, error) {
 
 // With gives options to the [Leases] that entity.Bind opens.
 func With(o Options) entity.BindOption {
-	return bind.BindSetting{Setting: func(all *bind.Options) {
+	return bind.Option{Setting: func(all *bind.Options) {
 		all.Bound = append(all.Bound, bind.Bound{Type: reflect.TypeFor[Leases](), Value: o})
 	}}
 }

@@ -41,14 +41,14 @@ type TTL struct{ _ ttlDecl }
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
 // greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
 func After(d time.Duration) entity.StoreOption {
-	return bind.StoreSetting{Setting: func(o *bind.Options) { o.After = &d }}
+	return bind.Option{Setting: func(o *bind.Options) { o.After = &d }}
 }
 
 // NoExpiry is [After] for a configuration that sets no time to live: items expire only if the caller sets the
 // attribute. The table's time to live is enabled all the same. entity.New refuses it for a struct without TTL, together
 // with After, and for a store that exists without it.
 func NoExpiry() entity.StoreOption {
-	return bind.StoreSetting{Setting: func(o *bind.Options) { o.NoExpiry = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.NoExpiry = true }}
 }
 
 // expiry is the compiled declaration.

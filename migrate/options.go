@@ -23,43 +23,28 @@ type PassOption interface {
 	bind.PassOption
 }
 
-type (
-	rewriteOption struct {
-		bind.ForRewrite
-		bind.Setting
-	}
-	runOption struct {
-		bind.ForCopy
-		bind.Setting
-	}
-	passOption struct {
-		bind.ForPass
-		bind.Setting
-	}
-)
-
 // DryRun makes [Rewrite] and [Copier.Run] read only. Their report says what a run would write, and in Estimate what that
 // would cost.
-func DryRun() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Dry = true }} }
+func DryRun() CopyOption { return bind.Option{Setting: func(o *bind.Options) { o.Dry = true }} }
 
 // NewVersion makes each rewrite of a current item an update: it gets the next version and a new updated_at, and with
 // versioned.Retain its last state becomes a snapshot. Without it, a rewrite leaves no trace in them.
 func NewVersion() Option {
-	return rewriteOption{Setting: func(o *bind.Options) { o.NewVersion = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.NewVersion = true }}
 }
 
 // Strict makes [Rewrite] and [Copier.Run] end at the first item that has a problem, with an *[ItemError].
-func Strict() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Strict = true }} }
+func Strict() CopyOption { return bind.Option{Setting: func(o *bind.Options) { o.Strict = true }} }
 
 // Checkpoint keeps the progress of a [Rewrite] in an item of the table, under a name: a letter, then letters, digits, _ and
 // -. A run under the same name goes on where each segment was. Once the work is done, later runs return its report and read
 // nothing else. While a run holds the lease of the checkpoint, others fail with [ErrRunning].
 func Checkpoint(name string) Option {
-	return rewriteOption{Setting: func(o *bind.Options) { o.Checkpoint = &name }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Checkpoint = &name }}
 }
 
 // Restart makes [Rewrite] begin again, whatever its [Checkpoint] says, and [Copier.Run] whatever it has copied.
-func Restart() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Restart = true }} }
+func Restart() CopyOption { return bind.Option{Setting: func(o *bind.Options) { o.Restart = true }} }
 
 // Progress has the fields Evaluated, Items, Rewritten, Skipped, Segments, SegmentsDone, ReadUnits and WriteUnits: the progress of a
 // call that reads a whole table; see [OnProgress].
@@ -69,7 +54,7 @@ type Progress = entitytype.RewriteProgress
 // with the items Evaluated so far, and [VerifyUnique] and [RepairUnique] do after each 100 items and sentinels that were compared,
 // with the number of Items so far. One call is made at a time.
 func OnProgress(f func(Progress)) PassOption {
-	return passOption{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if o.Passed = f; f == nil {
 			o.Add(errors.New("OnProgress needs a function"))
 		}

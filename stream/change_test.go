@@ -43,30 +43,6 @@ func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
 	})
 }
 
-func TestMutations_OfANoteWithoutHistory(t *testing.T) {
-	l := newLab(t)
-	s := store[Note](l)
-	l.create()
-	bin, key := entity.Must(lifecycle.Of(s)), Note{Owner: "o", ID: "n#1"}
-	note := func(title string) func() error {
-		return func() error { return second(s.Create(l.Ctx, Note{Owner: "o", ID: "n#1", Title: title})) }
-	}
-	steps(t, l, s, []step{
-		{"create", note("a"), []stream.Kind{stream.Created}, 1},
-		{"delete", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
-		{"create over a deleted copy", note("b"), []stream.Kind{stream.Created}, 1},
-		{"delete again, which marks the older copy", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 2},
-		{"restore the older copy", func() error {
-			copies, err := bin.List(key).Collect(l.Ctx)
-			if err != nil || len(copies) != 2 {
-				return errors.Join(err, errors.New("there are not two copies"))
-			}
-			return second(bin.RestoreCopy(l.Ctx, copies[1]))
-		}, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
-		{"purge a live item with a copy", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.CopyRemoved}, 1},
-	})
-}
-
 func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testing.T) {
 	l := newLab(t)
 	s := store[Ledger](l)
@@ -219,37 +195,6 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 			require.NoError(t, readings.Purge(l.Ctx, Reading{Device: "d", Channel: "v#1"}))
 			look()
 			require.Equal(t, want, got)
-		})
-	}
-}
-
-func TestViews_OfVerbatimEntities(t *testing.T) {
-	t.Parallel()
-	for view, want := range map[types.StreamViewType][2][]string{
-		types.StreamViewTypeNewAndOldImages: {{"created +", "updated - +", "deleted -"}, {"created +", "updated - +", "deleted -"}},
-		types.StreamViewTypeNewImage:        {{"created +", "updated +", "deleted"}, {"created +", "updated +", "? REMOVE"}},
-		types.StreamViewTypeOldImage:        {{"created", "updated -", "deleted -"}, {"? INSERT", "updated -", "deleted -"}},
-		types.StreamViewTypeKeysOnly:        {{"created", "updated", "deleted"}, {"? INSERT", "? MODIFY", "? REMOVE"}},
-	} {
-		t.Run(string(view), func(t *testing.T) {
-			alone := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"devices": c.Table} })
-			alone.view = view
-			devices := store[Device](alone)
-			alone.create()
-			d := entity.Must(devices.Create(alone.Ctx, Device{ID: "d", Batch: 1}))
-			entity.Must(devices.Update(alone.Ctx, d, entity.Set(&entity.Fields[Device]().State, "on")))
-			require.NoError(t, devices.Delete(alone.Ctx, d))
-			require.Equal(t, want[0], shown(t, devices, alone.next()), "alone in its table, its key is enough")
-
-			shared := garage(t)
-			shared.view = view
-			bikes := store[Bike](shared)
-			store[Lamp](shared)
-			shared.create()
-			b := entity.Must(bikes.Create(shared.Ctx, Bike{ID: "b", Gears: 1}))
-			entity.Must(bikes.Update(shared.Ctx, b, entity.Set(&entity.Fields[Bike]().Gears, 2)))
-			require.NoError(t, bikes.Delete(shared.Ctx, b))
-			require.Equal(t, want[1], shown(t, bikes, shared.next()), "its kind is needed")
 		})
 	}
 }

@@ -260,25 +260,6 @@ type Plate struct {
 	ID string `dynamodbav:"id"`
 }
 
-func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
-	l := garage(t)
-	cars, bikes := store[Car](l), store[Bike](l)
-	l.create()
-	entity.Must(cars.Create(l.Ctx, Car{ID: "1"}))
-	l.next()
-	l.PutItem(dbtest.Item{
-		"pk": dbtest.S("vehicle-1"), "sk": dbtest.S("v"),
-		"type": dbtest.S("bike"), "id": dbtest.S("1"), "gears": dbtest.N("1"),
-	})
-	records := l.next()
-	car, _ := changesOf(t, cars, records)
-	require.Equal(t, []stream.Kind{stream.Deleted}, kinds(car))
-	require.Nil(t, car[0].New)
-	bike, _ := changesOf(t, bikes, records)
-	require.Equal(t, []stream.Kind{stream.Created}, kinds(bike))
-	require.Nil(t, bike[0].Old)
-}
-
 func TestClassify_ComparesTableARNs(t *testing.T) {
 	t.Parallel()
 	const arn, later = "arn:aws:dynamodb:eu-west-1:123456789012:table/app", "/stream/2026-04-22T10:00:00.000"

@@ -239,17 +239,6 @@ type Reading struct {
 	Since   time.Time `dynamodbav:"since" entity:"created_at,time=unix"`
 }
 
-// Device has its table as it was before the library came.
-type Device struct {
-	_ entity.Key    `name:"Device" table:"devices" pk:"device_id" sk:"batch"`
-	_ lifecycle.TTL `attr:"expires" after:"1h"`
-
-	ID      string `dynamodbav:"device_id"`
-	Batch   int    `dynamodbav:"batch"`
-	State   string `dynamodbav:"state,omitempty"`
-	Expires int64  `dynamodbav:"expires,omitempty"`
-}
-
 // Car and Bike share a table by their kind; a car's plate is unique.
 type Car struct {
 	_ entity.Key        `name:"Car" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=car"`

@@ -103,7 +103,7 @@ func (r *Reader) open(db *entity.DB) (err error) {
 	if o.Alone {
 		return nil
 	}
-	own := bind.StoreSetting{Setting: func(w *bind.Options) { w.Table, w.Own = o.Table, true }}
+	own := bind.Option{Setting: func(w *bind.Options) { w.Table, w.Own = o.Table, true }}
 	if r.store, err = entity.New[checkpoint](db, entity.Named(strings.TrimSuffix("StreamReader-"+o.Table, "-")), own); err != nil {
 		return err
 	}

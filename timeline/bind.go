@@ -21,7 +21,7 @@ func Define[T any, K comparable, S any](f func(app *T) Projection[K, S]) entity.
 		}
 		return f(app), nil
 	})
-	return bind.BindSetting{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		if f == nil {
 			o.Add(fmt.Errorf("timeline.Define of %s needs a function", reflect.TypeFor[View[K, S]]()))
 			return

@@ -77,7 +77,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), bind.StoreSetting{Setting: func(o *bind.Options) { o.Derived = true }}) // only feeds: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), bind.Option{Setting: func(o *bind.Options) { o.Derived = true }}) // only feeds: nothing is stored
 	if err != nil {
 		return nil, err
 	}

@@ -218,7 +218,7 @@ type stores struct {
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		bind.StoreSetting{Setting: func(o *bind.Options) {
+		bind.Option{Setting: func(o *bind.Options) {
 			o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source)
 		}},
 	}
@@ -238,7 +238,7 @@ func sourceNames(s Source) []string {
 
 // rowOptions returns the store options for a view's rows.
 func rowOptions(d *definition) []entity.StoreOption {
-	return append(itemOptions(d.Projection, ""), bind.StoreSetting{Setting: func(o *bind.Options) {
+	return append(itemOptions(d.Projection, ""), bind.Option{Setting: func(o *bind.Options) {
 		if o.Secret = holdSecret(d.types(), map[reflect.Type]bool{}); d.Retention > 0 {
 			o.After = &d.Retention
 		}
@@ -265,8 +265,8 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 // fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
 // it fails for ever once another builder has written, and a builder does not write an item again before the first
 // write has ended. The manifest is never removed, so creating it twice fails.
-func fenced() bind.WriteSetting {
-	return bind.WriteSetting{Setting: func(o *bind.Options) { o.SoleWriter = true }}
+func fenced() bind.Option {
+	return bind.Option{Setting: func(o *bind.Options) { o.SoleWriter = true }}
 }
 
 // rowStore stores the rows of a view by generation and group.

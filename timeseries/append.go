@@ -63,15 +63,13 @@ type current struct {
 	core    *engine.Core
 	primary item.Item
 
-	events *events
-
 	mu   sync.Mutex
 	item item.Item // nil until it is known
 }
 
 func (c *current) get(ctx context.Context) (item.Item, error) {
-	if err := c.events.refused(c.core, "Current"); err != nil {
-		return nil, err
+	if c.core.Schema.NoCurrent {
+		return nil, c.core.Wrap("Current", "", noCurrent(c.core))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +205,7 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 		}
 	}
 	return engine.Operation{Core: c, Op: op, Decode: func(got plan.Result, into any) error {
-		return decode(got, &current{core: c, primary: op.Key, events: e}, into)
+		return decode(got, &current{core: c, primary: op.Key}, into)
 	}}
 }
 

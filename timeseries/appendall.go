@@ -53,7 +53,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 		}
 		var all entitytype.Outcome
 		for _, g := range groups {
-			unknown := &current{core: c, primary: g[0].primary, events: s.e}
+			unknown := &current{core: c, primary: g[0].primary}
 			for _, x := range g {
 				errs = append(errs, setResult[T](x.Result, unknown, &results[x.index]))
 				switch one := engine.OutcomeOf(x.Result); {

@@ -14,20 +14,9 @@ import (
 // eventsAtOnce is the number of events of series without a current item that one AppendAll stores at the same time.
 const eventsAtOnce = 8
 
-// refusal returns the error of a verb that needs a current item, for a series without one, and nil for other series.
-func (e *events) refusal(c *engine.Core) error {
-	if e == nil || !e.noCurrent {
-		return nil
-	}
+// noCurrent returns the error of a verb that needs a current item, for a series without one.
+func noCurrent(c *engine.Core) error {
 	return bind.Invalid(c.Schema, bind.CodeNoCurrent, nil, `the series has no current item: it is declared with current:"none"`)
-}
-
-// refused is refusal as the error of a call.
-func (e *events) refused(c *engine.Core, verb string) error { return c.Wrap(verb, "", e.refusal(c)) }
-
-// refusedOp returns the operation of a verb that needs a current item, for a series without one.
-func (e *events) refusedOp(c *engine.Core, verb string) engine.Operation {
-	return engine.Operation{Core: c, Op: &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)}}
 }
 
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.

@@ -6,7 +6,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -18,21 +17,28 @@ type handle = engine.Handle
 type Series[T any] struct {
 	_ seriesOf[T]
 	handle
-	store *entity.Store[T]
-	e     *events
+	store   *entity.Store[T]
+	current *entity.Store[T] // of current items; refuses all calls if the series has none
+	e       *events
 }
 
 // New declares the time series T on db. A second call returns another handle of the same series. It sends no requests.
 // The error joins an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := bind.StoreSetting{Setting: func(o *bind.Options) { o.Handle = constructor }}
+	asSeries := bind.Option{Setting: func(o *bind.Options) { o.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
 	}
 	c := engine.Of(store)
 	e, _ := schema.Feature[*events](c.Schema)
-	return &Series[T]{handle: engine.NewHandle(c), store: store, e: e}, nil
+	s := &Series[T]{handle: engine.NewHandle(c), store: store, current: store, e: e}
+	if e.noCurrent {
+		refusing := *store
+		engine.Refuse(&refusing, noCurrent(c))
+		s.current = &refusing
+	}
+	return s, nil
 }
 
 // seriesOf opens series for entity.Bind.
@@ -52,50 +58,32 @@ func (s *Series[T]) opened() *Series[T] {
 	return s
 }
 
-// refused returns the error of a verb that needs a current item, for a series without one.
-func (s *Series[T]) refused(verb string) error { return s.opened().e.refused(engine.Of(s), verb) }
-
 // Get returns the current item; see entity.Store.Get.
 func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (v T, err error) {
-	if err := s.refused("Get"); err != nil {
-		return v, err
-	}
-	return s.opened().store.Get(ctx, key, opts...)
+	return s.opened().current.Get(ctx, key, opts...)
 }
 
 // Update changes enrichment fields of the current item; a change of orderBy or of an append field is an error. See
 // entity.Store.Update.
 func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOption) (v T, err error) {
-	if err := s.refused("Update"); err != nil {
-		return v, err
-	}
-	return s.opened().store.Update(ctx, key, opts...)
+	return s.opened().current.Update(ctx, key, opts...)
 }
 
 // Upsert merges enrichment fields into the current item, or creates it if there was no append yet; it ignores orderBy
 // and append fields of v. See entity.Store.Upsert.
 func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption) (item T, created bool, err error) {
-	if err := s.refused("Upsert"); err != nil {
-		return item, false, err
-	}
-	return s.opened().store.Upsert(ctx, v, opts...)
+	return s.opened().current.Upsert(ctx, v, opts...)
 }
 
 // Query reads the current items of one partition; see entity.Store.Query. DynamoDB also reads, and charges, the events
 // of the partition, unless the series has shards: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
-	if c := engine.Of(s); s.refused("Query") != nil {
-		return &query.Query[T]{From: query.Items(&query.Plan{Source: query.Source{Core: c, Verb: "Query"}, Err: s.e.refusal(c)})}
-	}
-	return s.opened().store.Query(partition, opts...)
+	return s.opened().current.Query(partition, opts...)
 }
 
 // GetMany returns the current items of many series; see entity.Store.GetMany.
 func (s *Series[T]) GetMany(ctx context.Context, keys []T, opts ...entity.ReadOption) ([]*T, error) {
-	if err := s.refused("GetMany"); err != nil {
-		return nil, err
-	}
-	return s.opened().store.GetMany(ctx, keys, opts...)
+	return s.opened().current.GetMany(ctx, keys, opts...)
 }
 
 // Purge removes the current item and every event of the series, in all partitions of shards; see entity.Store.Purge.
@@ -109,7 +97,7 @@ func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.open
 // Op returns the writes of the series as values.
 func (s *Series[T]) Op() Ops[T] {
 	s = s.opened()
-	return Ops[T]{s.handle, s.e, s.store.Op()}
+	return Ops[T]{s.handle, s.e, s.current.Op()}
 }
 
 // Ops makes the writes of a series as values, to be printed or joined in entity.DB.Transact.
@@ -121,24 +109,15 @@ type Ops[T any] struct {
 
 // Update is [Series.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...entity.UpdateOption) entity.Write[T] {
-	if c := engine.Of(o); o.e.refusal(c) != nil {
-		return engine.NewWrite[T](o.e.refusedOp(c, "Update"))
-	}
 	return o.store.Update(key, opts...)
 }
 
 // Upsert is [Series.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
-	if c := engine.Of(o); o.e.refusal(c) != nil {
-		return engine.NewWrite[T](o.e.refusedOp(c, "Upsert"))
-	}
 	return o.store.Upsert(v, opts...)
 }
 
 // CheckExists makes the transaction fail unless the current item exists and meets conds.
 func (o Ops[T]) CheckExists(key T, conds ...entity.Cond) entity.Op {
-	if c := engine.Of(o); o.e.refusal(c) != nil {
-		return engine.NewWrite[T](o.e.refusedOp(c, "CheckExists"))
-	}
 	return o.store.CheckExists(key, conds...)
 }

@@ -273,25 +273,6 @@ func TestShards_AnswersAreReadOnTogether(t *testing.T) {
 	require.Equal(t, 100, n)
 }
 
-func TestShards_ExpiredEventsAreLeftOut(t *testing.T) {
-	w, evs := open[Log](t), ticks[Log]("g-1", 20)
-	for _, ev := range evs[10:] {
-		w.append(ev) // accepted first, so they expire first
-	}
-	w.Clock.Move(24 * time.Hour)
-	w.appendAll(evs[:10])
-	w.Clock.Move(29 * 24 * time.Hour)
-	require.Equal(t, evs[:10], w.history(evs[0]))
-	require.Equal(t, evs[9], entity.Must(w.At(w.Ctx, evs[0], at(19))), "the newest that has not expired")
-	require.Equal(t, evs, entity.Must(w.History(evs[0], entity.IncludeExpired()).Collect(w.Ctx)))
-	require.True(t, w.append(evs[15]).Applied, "an event that has expired does not count")
-	require.Equal(t, timeseries.Duplicate, w.append(evs[15]).Reason)
-	w.Clock.Move(2 * 24 * time.Hour)
-	require.Equal(t, evs[15], entity.Must(w.At(w.Ctx, evs[0], at(19))))
-	w.Clock.Move(28 * 24 * time.Hour)
-	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, evs[0], at(19))), entity.ErrNotFound)
-}
-
 // Sealed has a secret in the key that the names of its partitions continue.
 type Sealed struct {
 	_ entity.Key        `name:"Sealed" pk:"$#{token}" sk:"$"`

@@ -102,24 +102,19 @@ type ConflictError = entitytype.ConflictError
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
 func Expect(n int64) ExpectOption {
-	return expectation{Setting: func(o *bind.Options) { o.Expect = &n }}
+	return bind.Option{Setting: func(o *bind.Options) { o.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
 func AnyVersion() ExpectOption {
-	return expectation{Setting: func(o *bind.Options) { o.AnyVersion = true }}
+	return bind.Option{Setting: func(o *bind.Options) { o.AnyVersion = true }}
 }
 
 // ExpectOption is accepted by every write over a stored item, and by lifecycle.Restore: [Expect], [AnyVersion].
 type ExpectOption interface {
 	entity.WriteOption
 	bind.RestoreOption
-}
-
-type expectation struct {
-	bind.ForRestore
-	bind.Setting
 }
 
 // Record returns the declaration for the schema lock.

@@ -24,12 +24,7 @@ import (
 
 // WithCurrent makes [History.List] include the current state.
 func WithCurrent() ListOption {
-	return listOption{Setting: func(o *bind.Options) { o.Current = true }}
-}
-
-type listOption struct {
-	bind.ForList
-	bind.Setting
+	return bind.Option{Setting: func(o *bind.Options) { o.Current = true }}
 }
 
 // ListOption is accepted by [History.List]: a condition on the version field, entity.Desc, entity.Limit, entity.Filter,

@@ -9,17 +9,20 @@ import (
 // of every read, of batch writes, of Purge, and of what package migrate does with whole tables. It is safe for concurrent use, and may
 // be given to several calls, also while others with it are running.
 type UnitBudget struct {
-	forBudget
 	pace *Pace
 	err  error
 }
 
-type forBudget struct {
-	ForRead
-	ForBatch
-	ForPurge
-	ForPass
-}
+func (*UnitBudget) get()     {}
+func (*UnitBudget) query()   {}
+func (*UnitBudget) scan()    {}
+func (*UnitBudget) list()    {}
+func (*UnitBudget) deleted() {}
+func (*UnitBudget) batch()   {}
+func (*UnitBudget) purge()   {}
+func (*UnitBudget) rewrite() {}
+func (*UnitBudget) copy()    {}
+func (*UnitBudget) pass()    {}
 
 // NewUnitBudget returns the budget for units per second. A mistake is an error of the verbs that get it.
 func NewUnitBudget(read, write float64) *UnitBudget {

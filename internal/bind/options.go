@@ -109,7 +109,7 @@ func (o *Options) OnlySegment(i, n int) {
 	}
 }
 
-// A Setting changes the Options of a call. An option type embeds a Setting and marks, which say where the option is accepted.
+// A Setting changes the Options of a call.
 type Setting func(*Options)
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
@@ -160,103 +160,33 @@ type (
 	BindOption    interface{ bind() }
 )
 
-// The marks of options. An option is accepted by the verbs of its marks and of the marks that those embed.
-type (
-	ForGet   struct{}
-	ForQuery struct{}
-	ForScan  struct{}
-	ForList  struct{}
-	ForIndex struct { // every read of an index
-		ForQuery
-		ForScan
-	}
-	ForBounded struct{ ForIndex } // also of deleted copies
-	ForMany    struct {           // every read of many items
-		ForBounded
-		ForList
-	}
-	ForRead struct {
-		ForGet
-		ForMany
-	}
-	ForOrder struct {
-		ForQuery
-		ForList
-	}
+// Option is an option of any verb. The functions that make options return interfaces, which say where each is accepted.
+type Option struct{ Setting }
 
-	ForUpdate struct{}
-	ForDelete struct{}
-	ForWrite  struct {
-		ForUpdate
-		ForDelete
-	}
-	ForRestored struct{}
-	ForChange   struct { // the changes of an item
-		ForUpdate
-		ForDelete
-		ForRestored
-	}
-	ForRestore struct {
-		ForWrite
-		ForRestored
-	}
-	ForCreate struct{ ForRestore }
-	ForAppend struct{ ForCreate } // every write of one item
+func (Option) get()     {}
+func (Option) query()   {}
+func (Option) scan()    {}
+func (Option) list()    {}
+func (Option) deleted() {}
+func (Option) update()  {}
+func (Option) remove()  {}
+func (Option) write()   {}
+func (Option) restore() {}
+func (Option) create()  {}
+func (Option) append()  {}
+func (Option) batch()   {}
+func (Option) purge()   {}
+func (Option) rewrite() {}
+func (Option) copy()    {}
+func (Option) pass()    {}
+func (Option) store()   {}
+func (Option) bind()    {}
 
-	ForBatch   struct{}
-	ForPurge   struct{}
-	ForRewrite struct{}
-	ForCopy    struct{ ForRewrite }
-	ForPass    struct{ ForCopy }
-	ForSegment struct { // a part of a table
-		ForScan
-		ForRewrite
-	}
-	ForTable struct { // a whole table
-		ForScan
-		ForPass
-	}
+// OrderSetting is an option of queries and of lists of versions alone.
+type OrderSetting struct{ Setting }
 
-	ForStore struct{}
-	ForBind  struct{}
-)
-
-// WriteSetting is an option for writes of one item, but Append.
-type WriteSetting struct {
-	ForCreate
-	Setting
-}
-
-// StoreSetting is an option for the declaration of a store.
-type StoreSetting struct {
-	ForStore
-	Setting
-}
-
-func (ForGet) get()          {}
-func (ForQuery) query()      {}
-func (ForScan) scan()        {}
-func (ForList) list()        {}
-func (ForBounded) deleted()  {}
-func (ForDelete) remove()    {}
-func (ForUpdate) update()    {}
-func (ForWrite) write()      {}
-func (ForRestored) restore() {}
-func (ForCreate) create()    {}
-func (ForAppend) append()    {}
-func (ForBatch) batch()      {}
-func (ForPurge) purge()      {}
-func (ForRewrite) rewrite()  {}
-func (ForCopy) copy()        {}
-func (ForPass) pass()        {}
-func (ForStore) store()      {}
-func (ForBind) bind()        {}
-
-// BindSetting is an option of entity.Bind.
-type BindSetting struct {
-	ForBind
-	Setting
-}
+func (OrderSetting) query() {}
+func (OrderSetting) list()  {}
 
 // Bound is a value for the handle of a type that entity.Bind opens: options for the store of an entity, or the definition of a view.
 type Bound struct {

@@ -66,10 +66,10 @@ func New(keys ...[]byte) (Codec, error) {
 }
 
 type openForm struct {
-	Version kind        `json:"v"`
-	Query   []byte      `json:"q"` // fingerprint of the query
-	Item    position    `json:"k"`
-	Several *placesBody `json:"m,omitempty"`
+	Version kind       `json:"v"`
+	Query   []byte     `json:"q"` // fingerprint of the query
+	Item    position   `json:"k"`
+	Several placesBody `json:"m,omitzero"`
 }
 
 // position is the key of an item, without attributes that the query fixes.
@@ -90,13 +90,6 @@ func fingerprint(query string) []byte {
 type Position struct {
 	Key    item.Item // of the item next to the page; nil: the page begins, or ends, with the query
 	Before bool      // the page ends before that item; otherwise it begins after it
-}
-
-func (p Position) kind() kind {
-	if p.Before {
-		return before
-	}
-	return after
 }
 
 func positionOf(key item.Item) (position, error) {
@@ -135,16 +128,25 @@ func (p position) key(attrs []Attr) (item.Item, error) {
 	return key, nil
 }
 
-// encode returns the cursor with a body: the text of its kind, or the whole text without encryption.
-func (c Codec) encode(query string, k kind, body any, whole func(fingerprint []byte) openForm) (string, error) {
+// body returns what an encrypted cursor holds of w.
+func (w *openForm) body() any {
+	if w.Version == several {
+		return &w.Several
+	}
+	return &w.Item
+}
+
+// encode returns the cursor with the content of w.
+func (c Codec) encode(query string, w openForm) (string, error) {
 	var text []byte
 	var err error
 	if len(c.seals) > 0 {
-		if text, err = json.Marshal(body); err == nil { // maps are written in the order of their keys
-			text = c.seals[0].close(k, query, text)
+		if text, err = json.Marshal(w.body()); err == nil { // maps are written in the order of their keys
+			text = c.seals[0].close(w.Version, query, text)
 		}
 	} else {
-		text, err = json.Marshal(whole(fingerprint(query)))
+		w.Query = fingerprint(query)
+		text, err = json.Marshal(w)
 	}
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
@@ -155,14 +157,15 @@ func (c Codec) EncodePosition(query string, at Position) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.encode(query, at.kind(), written, func(print []byte) openForm { return openForm{Version: at.kind(), Query: print, Item: written} })
+	k := after
+	if at.Before {
+		k = before
+	}
+	return c.encode(query, openForm{Version: k, Item: written})
 }
 
 // Encode returns the cursor after the item with the given key in the query with this description.
 func (c Codec) Encode(query string, key item.Item) (string, error) {
-	if key == nil {
-		key = item.Item{}
-	}
 	return c.EncodePosition(query, Position{Key: key})
 }
 
@@ -175,18 +178,17 @@ type Attr struct {
 // DecodePosition returns the position in a cursor of the query with this description. A key must have exactly the
 // attributes attrs. The error is an *Error.
 func (c Codec) DecodePosition(query, text string, attrs []Attr) (Position, error) {
-	var written position
-	k, err := c.read(query, text, maxLength, &written, func(w openForm) { written = w.Item })
-	at := Position{Before: k == before}
+	w, err := c.read(query, text, maxLength)
+	at := Position{Before: w.Version == before}
 	switch {
 	case err != nil:
 		return at, err
-	case k == several:
+	case w.Version == several:
 		return at, &Error{Reason: Malformed}
-	case written == nil:
+	case w.Item == nil:
 		return at, nil
 	}
-	at.Key, err = written.key(attrs)
+	at.Key, err = w.Item.key(attrs)
 	return at, err
 }
 
@@ -203,31 +205,29 @@ func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 	return at.Key, nil
 }
 
-// read decodes a cursor: body is set to what an encrypted one holds, and an open one is passed to whole.
-func (c Codec) read(query, text string, most int, body any, whole func(openForm)) (kind, error) {
+// read decodes a cursor of up to most characters.
+func (c Codec) read(query, text string, most int) (w openForm, err error) {
 	if len(text) > most {
-		return 0, &Error{Reason: Malformed}
+		return w, &Error{Reason: Malformed}
 	}
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || base64.RawURLEncoding.EncodeToString(decoded) != text { // decoding ignores line ends and spare bits
-		return 0, &Error{Reason: Malformed}
+		return w, &Error{Reason: Malformed}
 	}
 	if len(c.seals) > 0 {
-		k, plain, err := c.open(query, decoded)
-		if err == nil && json.Unmarshal(plain, body) != nil {
+		var plain []byte
+		if w.Version, plain, err = c.open(query, decoded); err == nil && json.Unmarshal(plain, w.body()) != nil {
 			err = &Error{Reason: Malformed}
 		}
-		return k, err
+		return w, err
 	}
-	var w openForm
 	switch {
 	case len(decoded) == 0 || decoded[0] != open || json.Unmarshal(decoded, &w) != nil || w.Version < after || w.Version > several:
-		return 0, &Error{Reason: Malformed}
+		return w, &Error{Reason: Malformed}
 	case !bytes.Equal(w.Query, fingerprint(query)):
-		return 0, &Error{Reason: Foreign}
+		return w, &Error{Reason: Foreign}
 	}
-	whole(w)
-	return w.Version, nil
+	return w, nil
 }
 
 // attribute returns the value as an attribute of type t, or nil if it is of another type.

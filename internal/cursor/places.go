@@ -41,22 +41,18 @@ func (c Codec) EncodePlaces(query string, at Places) (string, error) {
 	if body.Bound, err = positionOf(at.Bound); err != nil {
 		return "", err
 	}
-	return c.encode(query, several, &body, func(print []byte) openForm { return openForm{Version: several, Query: print, Several: &body} })
+	return c.encode(query, openForm{Version: several, Several: body})
 }
 
 // DecodePlaces returns the places in a cursor of the query with this description, which has partitions with the key
 // attributes attrs. The bound has those of bounds. The error is an *Error.
 func (c Codec) DecodePlaces(query, text string, attrs [][]Attr, bounds []Attr) (at Places, err error) {
-	var body placesBody
-	k, err := c.read(query, text, (len(attrs)+1)*maxLength, &body, func(w openForm) {
-		if w.Several != nil {
-			body = *w.Several
-		}
-	})
+	w, err := c.read(query, text, (len(attrs)+1)*maxLength)
+	body := w.Several
 	switch {
 	case err != nil:
 		return at, err
-	case k != several:
+	case w.Version != several:
 		return at, &Error{Reason: Malformed}
 	case len(body.Keys) != len(attrs) || body.In < 0 || body.In >= len(attrs):
 		return at, &Error{Reason: Altered}

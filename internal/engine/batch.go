@@ -83,22 +83,8 @@ type wanted struct {
 	key   item.Primary
 }
 
-// chunks returns a function that asks for some of keys, for findMany.
-func chunks(keys []wanted) func(from, to int) asked {
-	return func(from, to int) asked {
-		by := make(map[string][]item.Primary, 1)
-		for _, k := range keys[from:to] {
-			of, ok := by[k.table]
-			if !ok {
-				of = make([]item.Primary, 0, to-from)
-			}
-			by[k.table] = append(of, k.key)
-		}
-		return asked{by, to - from}
-	}
-}
-
-// findMany reads the items of n different keys to their places among the items that are known; it releases those if it fails.
+// findMany reads the items of n different keys, some of which ask returns, to their places among the items that are known; it releases
+// those if it fails.
 func (r *Runner) findMany(ctx context.Context, n int, ask func(from, to int) asked, consistent bool, known *identities, items []wire.Item) error {
 	var mu sync.Mutex
 	place := func(answer []wire.Table) {
@@ -148,7 +134,18 @@ func (r *Runner) FindMany(ctx context.Context, keys []Key, strong func(i int) bo
 			}
 			got.At[i] = at
 		}
-		if err := r.findMany(ctx, len(different), chunks(different), consistent, &known, got.Items); err != nil {
+		err := r.findMany(ctx, len(different), func(from, to int) asked {
+			by := make(map[string][]item.Primary, 1)
+			for _, k := range different[from:to] {
+				of, ok := by[k.table]
+				if !ok {
+					of = make([]item.Primary, 0, to-from)
+				}
+				by[k.table] = append(of, k.key)
+			}
+			return asked{by, to - from}
+		}, consistent, &known, got.Items)
+		if err != nil {
 			return Found{}, err
 		}
 	}
@@ -410,7 +407,22 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 // remaining returns the writes among left that came back unprocessed. sure is false if that is unknown.
 func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) (rest []int, sure bool) {
 	for _, k := range left {
-		if slices.ContainsFunc(unprocessed[writes[k].Table], writes[k].isOf) {
+		w := &writes[k]
+		key := w.Key
+		if key == nil {
+			key = pick(w.Put, w.Names)
+		}
+		is := func(u types.WriteRequest) bool {
+			var it item.Item
+			switch {
+			case u.PutRequest != nil:
+				it = u.PutRequest.Item
+			case u.DeleteRequest != nil:
+				it = u.DeleteRequest.Key
+			}
+			return layout.KeyID(pick(it, slices.Collect(maps.Keys(key)))) == layout.KeyID(key)
+		}
+		if slices.ContainsFunc(unprocessed[w.Table], is) {
 			rest = append(rest, k)
 		}
 	}
@@ -422,21 +434,6 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 		return left, false
 	}
 	return rest, true
-}
-
-func (w BatchWrite) isOf(u types.WriteRequest) bool {
-	it := item.Item(nil)
-	switch {
-	case u.PutRequest != nil:
-		it = u.PutRequest.Item
-	case u.DeleteRequest != nil:
-		it = u.DeleteRequest.Key
-	}
-	own := w.Key
-	if own == nil {
-		own = pick(w.Put, w.Names)
-	}
-	return layout.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == layout.KeyID(own)
 }
 
 // pick returns the attributes of it with the given names.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -108,7 +109,7 @@ func throttles(code string) bool {
 func cancellation(reasons []types.CancellationReason) class {
 	k := final
 	for _, r := range reasons {
-		switch reasonCode(r) {
+		switch aws.ToString(r.Code) {
 		case "", "None":
 		case "ConditionalCheckFailed":
 			if k == final {
@@ -125,13 +126,6 @@ func cancellation(reasons []types.CancellationReason) class {
 		}
 	}
 	return k
-}
-
-func reasonCode(r types.CancellationReason) string {
-	if r.Code == nil {
-		return ""
-	}
-	return *r.Code
 }
 
 // tableError wraps the SDK's error of a missing table, adding what DynamoDB does not give: the table's name, and where it was looked for.

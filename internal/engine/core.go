@@ -30,6 +30,15 @@ func NewHandle(c *Core) Handle { return Handle{c} }
 
 func (h Handle) core() *Core { return h.c }
 
+// Refuse makes every call of a handle fail with err.
+func Refuse(h interface{ refuse(error) }, err error) { h.refuse(err) }
+
+func (h *Handle) refuse(err error) {
+	c := *h.c
+	c.Schema = &schema.Schema{Type: c.Schema.Type, Name: c.Schema.Name, Unopened: err}
+	h.c = &c
+}
+
 // Holder is any public handle of this module.
 type Holder interface{ core() *Core }
 

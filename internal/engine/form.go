@@ -117,18 +117,18 @@ func (f *form) query(g *layout.Range, capacity types.ReturnConsumedCapacity) (in
 	return in, f.end(in.TableName, capacity)
 }
 
-// scan returns the input of the request that reads a range without a Key.
-func (f *form) scan(g *layout.Range, capacity types.ReturnConsumedCapacity) (*dynamodb.ScanInput, error) {
-	in, err := f.query(g, capacity)
+// scanInput returns the input of the request that reads a range without a Key, from that of a query.
+func scanInput(g *layout.Range, in dynamodb.QueryInput) *dynamodb.ScanInput {
 	scan := &dynamodb.ScanInput{
 		TableName: in.TableName, IndexName: in.IndexName, FilterExpression: in.FilterExpression, ProjectionExpression: in.ProjectionExpression,
 		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
-		ExclusiveStartKey: in.ExclusiveStartKey, Limit: in.Limit, ConsistentRead: in.ConsistentRead, Select: in.Select, ReturnConsumedCapacity: capacity,
+		ExclusiveStartKey: in.ExclusiveStartKey, Limit: in.Limit, ConsistentRead: in.ConsistentRead, Select: in.Select,
+		ReturnConsumedCapacity: in.ReturnConsumedCapacity,
 	}
 	if g.Segments > 0 {
 		scan.Segment, scan.TotalSegments = aws.Int32(int32(g.Segment)), aws.Int32(int32(g.Segments))
 	}
-	return scan, err
+	return scan
 }
 
 // QueryInput returns the whole input of the request that reads a range with a Key.

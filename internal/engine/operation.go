@@ -158,8 +158,8 @@ func (o Operation) Run(ctx context.Context, into any) (result plan.Result, err e
 		if result, err = o.Core.Runner.Run(ctx, op); err != nil {
 			return err
 		}
-		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
-			m.outcome(op.Verb, OutcomeOf(result))
+		if ctx.Value(meterKey{}) != nil {
+			Outcome(ctx, op.Verb, OutcomeOf(result))
 		}
 		return o.give(result, into)
 	})

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -30,7 +28,10 @@ type Purge struct {
 	Progress func(deleted int) // called after each removal, one call at a time; may be nil
 	Only     expr.Cond         // what the current item must meet; with it, its snapshots go together with it or before. None: no matter
 
-	deleted counter
+	mu      sync.Mutex
+	deleted int  // how many removals were reported
+	any     bool // something was removed, or may have been
+
 	ours    bool // something with the given spelling was found
 	without int  // in how many readings in a row neither the current item nor a copy was there
 }
@@ -54,12 +55,11 @@ func (c *Core) PurgeItem(ctx context.Context, key reflect.Value, spec *bind.Opti
 // can be interrupted and run again. The error is ambiguous unless nothing was removed. With Only it is ErrConditionFailed for an item that
 // does not meet that, and ErrNotFound for one that others deleted.
 func (p *Purge) Run(ctx context.Context) error {
-	p.deleted.notify = p.Progress
 	times := map[found]int{}
 	for {
 		what, err := p.round(ctx, times)
 		switch {
-		case err != nil && p.deleted.any:
+		case err != nil && p.any:
 			return &plan.Ambiguous{Err: err, Partly: true}
 		case err != nil || what == nothing:
 			return err
@@ -112,7 +112,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 		switch unmet := p.Only.Op != expr.None && !p.Only.Holds(current); {
 		case unmet && current != nil:
 			return what, sentinel.ErrConditionFailed
-		case unmet && (what == main || rest != nil || !p.deleted.any):
+		case unmet && (what == main || rest != nil || !p.any):
 			return what, sentinel.ErrNotFound
 		case unmet: // an answer may have been lost
 			return nothing, nil
@@ -356,7 +356,7 @@ func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool
 }
 
 func (x *purging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
-	x.deleted.add(x.n)
+	x.removed(x.n)
 	return plan.Result{}, nil
 }
 
@@ -364,7 +364,7 @@ func (x *purging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 func (x *purging) Refused(sent *plan.Plan, f []plan.Failure, l *plan.Learned) plan.Resolution {
 	for i := range f {
 		if f[i].Failed() && f[i].Image == nil && sent.Actions[i].Kind == plan.Delete {
-			x.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+			x.removed(0) // by this purge, whose request was delivered twice, or by another
 		}
 	}
 	v := plan.Resolution{}
@@ -395,20 +395,13 @@ func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
 		op.Plan = func(context.Context, layout.Reader, *plan.Input) (*plan.Plan, error) { return p.removing(part), nil }
 		ops, list = append(ops, op), list[n:]
 	}
-	errs := make([]error, len(ops))
-	var stop atomic.Bool
-	Parallel(len(ops), atOnce, func(i int) {
-		if stop.Load() {
-			return
+	return ParallelUntilError(ctx, len(ops), atOnce, func(_ context.Context, i int) error { // what has begun is not cut off
+		_, err := p.Runner.Run(ctx, ops[i])
+		if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
+			p.removed(0) // only the first error reaches the caller
 		}
-		if _, errs[i] = p.Runner.Run(ctx, ops[i]); errs[i] != nil {
-			stop.Store(true)
-			if ambiguous := new(plan.Ambiguous); errors.As(errs[i], &ambiguous) {
-				p.deleted.maybe() // only the first error reaches the caller
-			}
-		}
+		return err
 	})
-	return cmp.Or(errs...)
 }
 
 // fitting returns how many of the items one transaction can remove: at least one.
@@ -426,7 +419,7 @@ func fitting(list []item.Item) int {
 func (p *Purge) op(key item.Item) *plan.Op {
 	return &plan.Op{
 		Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true},
-		Traits: plan.Traits{Unsure: p.deleted.maybe},
+		Traits: plan.Traits{Unsure: func() { p.removed(0) }},
 	}
 }
 
@@ -452,7 +445,7 @@ func (x *removing) Refused(_ *plan.Plan, f []plan.Failure, _ *plan.Learned) plan
 		case !f[i].Failed():
 			left = append(left, it)
 		case f[i].Image == nil:
-			x.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+			x.removed(0) // by this purge, whose request was delivered twice, or by another
 		}
 	}
 	if left == nil {
@@ -462,7 +455,7 @@ func (x *removing) Refused(_ *plan.Plan, f []plan.Failure, _ *plan.Learned) plan
 }
 
 func (x *removing) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
-	x.deleted.add(len(x.list))
+	x.removed(len(x.list))
 	return plan.Result{}, nil
 }
 
@@ -487,26 +480,12 @@ func (p *Purge) asRead(it item.Item) expr.Cond {
 	return expr.All(conds...)
 }
 
-// counter counts removals and reports them.
-type counter struct {
-	mu     sync.Mutex
-	n      int
-	any    bool // something was removed, or may have been
-	notify func(int)
-}
-
-func (c *counter) add(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.any = true
-	if c.n += n; c.notify != nil {
-		c.notify(c.n)
+// removed counts n removals and reports them; 0 is a removal that this purge may have made.
+func (p *Purge) removed(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.any = true
+	if p.deleted += n; n > 0 && p.Progress != nil {
+		p.Progress(p.deleted)
 	}
-}
-
-// maybe records a removal that this purge may have made.
-func (c *counter) maybe() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.any = true
 }

@@ -68,31 +68,23 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 		if g.Segments > 0 {
 			q.Segment, q.Segments = g.Segment, g.Segments
 		}
-		if scans {
-			in, err := f.scan(g, capacity)
-			if err != nil {
-				return err
-			}
-			out, err := client.Scan(ctx, in, q.Options)
-			if err != nil {
-				return err
-			}
-			q.Returned, q.Evaluated = int(out.Count), int(out.ScannedCount)
-			q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
-			page = layout.Page{Rows: q.Items(out.Items), Count: q.Returned, Evaluated: q.Evaluated, Last: out.LastEvaluatedKey, Units: q.ReadUnits}
-			return nil
-		}
 		in, err := f.query(g, capacity)
 		if err != nil {
 			return err
 		}
-		out, err := client.Query(ctx, &in, q.Options)
+		var out *dynamodb.QueryOutput
+		if scans {
+			scanned, failed := client.Scan(ctx, scanInput(g, in), q.Options)
+			out, err = (*dynamodb.QueryOutput)(scanned), failed // they have the same fields
+		} else {
+			out, err = client.Query(ctx, &in, q.Options)
+		}
 		if err != nil {
 			return err
 		}
 		q.Returned, q.Evaluated = int(out.Count), int(out.ScannedCount)
 		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
-		page = layout.Page{Rows: q.Items(out.Items), Count: q.Returned, Evaluated: q.Evaluated, Last: out.LastEvaluatedKey}
+		page = layout.Page{Rows: q.Items(out.Items), Count: q.Returned, Evaluated: q.Evaluated, Last: out.LastEvaluatedKey, Units: q.ReadUnits}
 		return nil
 	})
 	if err != nil && g.Index != "" {

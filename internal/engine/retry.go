@@ -106,35 +106,26 @@ func (t *attempts) giveBack() {
 // timeouts finds the errors whose repetition costs more.
 var timeouts = awsretry.IsErrorTimeouts(awsretry.DefaultTimeouts)
 
-// charge takes tokens from the retry budget for the repetition of a request whose error is err. Conflicts cost nothing: the
-// database is not overloaded, and another write has succeeded.
-func (r *Runner) charge(ctx context.Context, t *attempts, k class, err error) error {
-	if r.Retries == nil || k == conflicted {
-		return nil
-	}
-	cost := awsretry.DefaultRetryCost
-	if timeouts.IsErrorTimeout(err).Bool() {
-		cost = awsretry.DefaultRetryTimeoutCost
-	}
-	token, e := r.Retries.GetToken(ctx, cost)
-	switch {
-	case e == nil:
-		t.token = token
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return fmt.Errorf("%w: %w", sentinel.ErrRetryBudget, err)
-}
-
 // again waits before a request is repeated whose error is err, of class k. It returns err, and why, if the request must not
-// be repeated: it was sent often enough, the retry budget is spent, or ctx ends too soon.
+// be repeated: it was sent often enough, the retry budget is spent, or ctx ends too soon. After a conflict it takes no tokens from that
+// budget: the database is not overloaded, and another write has succeeded.
 func (r *Runner) again(ctx context.Context, t *attempts, k class, err error) error {
 	if t.sent >= r.MaxAttempts {
 		return exhausted(ctx, err)
 	}
-	if e := r.charge(ctx, t, k, err); e != nil {
-		return e
+	if r.Retries != nil && k != conflicted {
+		cost := awsretry.DefaultRetryCost
+		if timeouts.IsErrorTimeout(err).Bool() {
+			cost = awsretry.DefaultRetryTimeoutCost
+		}
+		token, e := r.Retries.GetToken(ctx, cost)
+		switch {
+		case e != nil && ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case e != nil:
+			return fmt.Errorf("%w: %w", sentinel.ErrRetryBudget, err)
+		}
+		t.token = token
 	}
 	if e := r.pause(ctx, t.sent-1); e != nil {
 		t.giveBack()

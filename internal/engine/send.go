@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -230,7 +231,7 @@ func reasons(err error, actions []plan.Action) []plan.Failure {
 	}
 	failures := make([]plan.Failure, len(actions))
 	for i, reason := range cancelled.CancellationReasons {
-		failures[i] = plan.Failure{Code: reasonCode(reason), Image: reason.Item}
+		failures[i] = plan.Failure{Code: aws.ToString(reason.Code), Image: reason.Item}
 	}
 	return failures
 }

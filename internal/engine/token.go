@@ -126,9 +126,20 @@ func (t *transaction) prepare(ctx context.Context) (any bool, err error) {
 	return any, err
 }
 
-// repeated makes the results when DynamoDB knows the token of a transaction with other content.
+// repeated makes the results when DynamoDB knows the token of a transaction with other content. It reads the items that the actions write.
 func (t *transaction) repeated(ctx context.Context, refused error) error {
-	images, err := t.images(ctx)
+	var places []int // of the actions that write
+	var keys []Key
+	for k, a := range t.actions {
+		if a.WriteID != "" {
+			places, keys = append(places, k), append(keys, Key{a.Table, a.Key})
+		}
+	}
+	images := make([]item.Item, len(t.actions))
+	found, err := t.r.GetMany(ctx, keys)
+	for i, it := range found {
+		images[places[i]] = it
+	}
 	if err != nil {
 		return &plan.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
 	}
@@ -139,23 +150,6 @@ func (t *transaction) repeated(ctx context.Context, refused error) error {
 		return refused
 	}
 	return &plan.Ambiguous{Err: refused} // applied and overwritten since, or another transaction
-}
-
-// images returns the current items that the actions write.
-func (t *transaction) images(ctx context.Context) ([]item.Item, error) {
-	var places []int
-	var keys []Key
-	for k, a := range t.actions {
-		if a.WriteID != "" {
-			places, keys = append(places, k), append(keys, Key{a.Table, a.Key})
-		}
-	}
-	found, err := t.r.GetMany(ctx, keys)
-	images := make([]item.Item, len(t.actions))
-	for i, it := range found {
-		images[places[i]] = it
-	}
-	return images, err
 }
 
 // writtenBy reports what the write ids of items, in the order of the actions, prove: that the transaction was applied, or

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -93,15 +94,12 @@ func (m *meter) end(begun time.Time, err error) Report {
 	return r
 }
 
-// Outcome notes the result of the writes that a call is about.
+// Outcome notes the result of a write, if the call is about it. Writes that a call makes itself have other verbs.
 func Outcome(ctx context.Context, verb string, o entitytype.Outcome) {
-	if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
-		m.outcome(verb, o)
+	m, _ := ctx.Value(meterKey{}).(*meter)
+	if m == nil {
+		return
 	}
-}
-
-// outcome notes the result of a write. Writes that a call makes itself are not what it is about.
-func (m *meter) outcome(verb string, o entitytype.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.report.Verb == verb {
@@ -242,7 +240,7 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 		reasons = limit.ThrottlingReasons
 	case errors.As(err, &cancelled):
 		for _, c := range cancelled.CancellationReasons {
-			if code := reasonCode(c); cancellation([]types.CancellationReason{c}) == transient {
+			if code := aws.ToString(c.Code); cancellation([]types.CancellationReason{c}) == transient {
 				once(entitytype.Throttle{Limit: code})
 			}
 		}
@@ -250,11 +248,7 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 	}
 	for _, x := range reasons {
 		if x.Reason != nil {
-			arn := ""
-			if x.Resource != nil {
-				arn = *x.Resource
-			}
-			once(throttleOf(*x.Reason, arn))
+			once(throttleOf(*x.Reason, aws.ToString(x.Resource)))
 		}
 	}
 	if code := codeOf(err); all == nil && throttles(code) {

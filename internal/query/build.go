@@ -244,49 +244,23 @@ func BuildEach(src Source, v reflect.Value, spec *bind.Options) (plans []*Plan) 
 	return plans
 }
 
-// scan compiles the options of a scan. Filters may name any attribute.
-func (b *builder) scan(spec *bind.Options) (err error) {
-	if err = b.bounds(spec); err != nil {
-		return err
-	}
-	b.Segments, b.Segment = spec.Segments, spec.Segment
-	switch {
-	case b.Segments > 0 && b.Segment != nil:
-		return b.fail(bind.CodeOption, nil, "a scan of one segment cannot have Segments")
-	case b.Segments > 1 && (b.Evaluate > 0 || b.Requests > 0):
-		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
-	}
-	if b.User, err = bind.Conditions(b.Schema, spec.Filters); err == nil && b.Hydrate {
-		err = bind.InMemory(b.Schema, b.User, "Hydrate")
-	}
-	return err
-}
-
-// BuildScan compiles the scan of src. Errors are in the plan's Err.
+// BuildScan compiles the scan of src, whose filters may name any attribute. Errors are in the plan's Err.
 func BuildScan(src Source, spec *bind.Options) *Plan {
 	src.Scan = true
-	b := &builder{Plan: &Plan{Source: src, Scanned: spec.Scanned}}
-	b.Err = b.scan(spec)
+	b := &builder{Plan: &Plan{Source: src, Scanned: spec.Scanned, Segments: spec.Segments, Segment: spec.Segment}}
+	b.Err = b.bounds(spec)
+	switch {
+	case b.Err != nil:
+	case b.Segments > 0 && b.Segment != nil:
+		b.Err = b.fail(bind.CodeOption, nil, "a scan of one segment cannot have Segments")
+	case b.Segments > 1 && (b.Evaluate > 0 || b.Requests > 0):
+		b.Err = b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
+	default:
+		if b.User, b.Err = bind.Conditions(b.Schema, spec.Filters); b.Err == nil && b.Hydrate {
+			b.Err = bind.InMemory(b.Schema, b.User, "Hydrate")
+		}
+	}
 	return b.Plan
-}
-
-// present encodes the leading sort-key parts that are set in v.
-func (b *builder) present() error {
-	if b.SK == nil {
-		return nil
-	}
-	for _, a := range b.SK.Parts {
-		av, err := bind.EncodeAttr(b.Schema, a, b.v)
-		if err != nil {
-			return err
-		}
-		if bind.CheckPart(b.Schema, a, av) != nil {
-			return nil //nolint:nilerr // the fixed parts end before the first that is absent
-		}
-		b.given[a.Name] = av
-		b.lead++
-	}
-	return nil
 }
 
 // Under returns the key conditions for all items of the table that begin with the key fields of v, one for each of several
@@ -298,8 +272,18 @@ func Under(c *engine.Core, v reflect.Value, spread ...*schema.KeyDef) (conds []e
 	if err := b.partition(); err != nil {
 		return nil, err
 	}
-	if err := b.present(); err != nil {
-		return nil, err
+	if b.SK != nil {
+		for _, a := range b.SK.Parts {
+			av, err := bind.EncodeAttr(b.Schema, a, b.v)
+			if err != nil {
+				return nil, err
+			}
+			if bind.CheckPart(b.Schema, a, av) != nil { // the fixed parts end before the first that is absent
+				break
+			}
+			b.given[a.Name] = av
+			b.lead++
+		}
 	}
 	sk, err := b.sortCondition()
 	if err != nil {

@@ -234,18 +234,6 @@ func BuildCollection(verb string, parts []*Part) (*Collection, error) {
 	return g, nil
 }
 
-// wants reports whether p, run alone, would return the item.
-func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
-	switch {
-	case !p.Key.Holds(it) || !filter.Holds(it):
-		return false, nil
-	case p.Own == nil:
-		return true, nil
-	}
-	ours, err := p.Own(it)
-	return ours, layout.OfItem(p.Schema, it, err)
-}
-
 // taker is a part in one run.
 type taker struct {
 	*Part
@@ -255,8 +243,8 @@ type taker struct {
 	filter expr.Cond
 }
 
-// deal passes each item to the takers that want it, until one ends the reading or none takes more. failed is the part whose item gave
-// the error, nil for another error.
+// deal passes each item to the takers whose queries, run alone, would return it, until one ends the reading or none takes more. failed is
+// the part whose item gave the error, nil for another error.
 func deal(takers []taker, items []wire.Item) (more bool, failed *Part, err error) {
 	defer wire.ReleaseAll(items)
 	for i := range takers {
@@ -266,13 +254,16 @@ func deal(takers []taker, items []wire.Item) (more bool, failed *Part, err error
 		it := stored.Map()
 		for i := range takers {
 			t, stop := &takers[i], false
-			if t.done {
+			if t.done || !t.Plan.Key.Holds(it) || !t.filter.Holds(it) {
 				continue
 			}
-			ours, err := t.Plan.wants(it, t.filter)
+			ours, err := true, error(nil)
+			if t.Plan.Own != nil {
+				ours, err = t.Plan.Own(it)
+			}
 			switch {
 			case err != nil:
-				return false, nil, err
+				return false, nil, layout.OfItem(t.Plan.Schema, it, err)
 			case !ours:
 				continue
 			case t.Into == nil:

@@ -169,17 +169,13 @@ func (b *builder) nativeSort(k *schema.KeyDef) (expr.Cond, error) {
 
 // makeBound turns the range condition into a bound on a field of the template. Package key rounds times inward.
 func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
-	if b.upper != nil {
-		lo, err := b.boundValue(f, b.bound.Values[0])
-		if err != nil {
-			return nil, err
-		}
-		hi, err := b.boundValue(f, b.upper.Values[0])
-		return &key.Bound{Op: key.Between, Lo: lo, Hi: hi, LoOpen: b.bound.Op == expr.Gt, HiOpen: b.upper.Op == expr.Lt}, err
-	}
 	ops := map[expr.Op]key.Op{expr.Eq: key.Eq, expr.Lt: key.Lt, expr.Le: key.Le, expr.Gt: key.Gt, expr.Ge: key.Ge, expr.Between: key.Between, expr.BeginsWith: key.BeginsWith}
-	bound := &key.Bound{Op: ops[b.bound.Op]}
-	for i, v := range b.bound.Values {
+	bound, values := &key.Bound{Op: ops[b.bound.Op]}, b.bound.Values
+	if b.upper != nil {
+		bound = &key.Bound{Op: key.Between, LoOpen: b.bound.Op == expr.Gt, HiOpen: b.upper.Op == expr.Lt}
+		values = []any{b.bound.Values[0], b.upper.Values[0]}
+	}
+	for i, v := range values {
 		made, err := b.boundValue(f, v)
 		if err != nil {
 			return nil, err

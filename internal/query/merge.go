@@ -107,17 +107,6 @@ func (s *lane) head() bool { return s.taken < len(s.items) }
 // dry reports that the next item can be known after another request.
 func (s *lane) dry() bool { return !s.head() && !s.ended }
 
-// place returns the position after the items that were taken.
-func (s *lane) place() item.Item {
-	switch {
-	case s.dry():
-		return s.at
-	case s.taken > 0:
-		return s.positionOf(s.items[s.taken-1])
-	}
-	return s.from
-}
-
 // merging is one run of a query of several partitions. Only items after a bound, a place in the order of all partitions, are read.
 type merging struct {
 	*Plan
@@ -328,8 +317,15 @@ func (m *Plan) mergedPageAt(ctx context.Context, at cursor.Places, limit int, b 
 	if n, names := len(got.items), m.SK.Attributes(); n > 0 {
 		got.begin.Bound, got.end.Bound = got.items[0].Pick(names...), got.items[n-1].Pick(names...)
 	}
-	for _, s := range in.lanes {
-		got.end.Keys = append(got.end.Keys, s.place())
+	for _, s := range in.lanes { // the position after the items that were taken
+		after := s.from
+		switch {
+		case s.dry():
+			after = s.at
+		case s.taken > 0:
+			after = s.positionOf(s.items[s.taken-1])
+		}
+		got.end.Keys = append(got.end.Keys, after)
 	}
 	got.more = in.more()
 	if at.Before && got.more && !b.spent && !slices.ContainsFunc(in.lanes, (*lane).head) { // only a request shows whether something follows

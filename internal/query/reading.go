@@ -289,7 +289,6 @@ func (p *Plan) Count(ctx context.Context) (n int, err error) {
 // Part is one query of entity.DB.GetCollection, and where its items go: to the slice that Into points to, or, if that is
 // nil, to Take, which may end the reading.
 type Part struct {
-	Seal
 	Decoding
 	Plan          *Plan // nil: the query cannot be part of a collection
 	Into          any
@@ -300,7 +299,6 @@ type Part struct {
 // CollectionPart is a part of entity.DB.GetCollection, a *Part.
 type CollectionPart interface {
 	fmt.Stringer
-	Sealed
 	part()
 }
 

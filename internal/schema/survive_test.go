@@ -454,12 +454,6 @@ type box[I any] struct {
 	In I          `dynamodbav:"in"`
 }
 
-// changing is the option that Set returns.
-type changing struct {
-	bind.ForChange
-	bind.Setting
-}
-
 // A Set of each field survives DynamoDB and both codecs.
 func TestDeclaration_WhatIsAcceptedSurvivesInDynamoDB(t *testing.T) {
 	t.Parallel()
@@ -509,7 +503,7 @@ func survives[I any](t *testing.T, codec entity.Codec) (sets int) {
 			first.ID = want.ID
 			fieldAt(reflect.ValueOf(&want).Elem(), index, behind).Set(to)
 			entity.Must(boxes.Create(t.Context(), first))
-			got, err := boxes.Update(t.Context(), box[I]{ID: want.ID}, changing{Setting: func(o *bind.Options) {
+			got, err := boxes.Update(t.Context(), box[I]{ID: want.ID}, bind.Option{Setting: func(o *bind.Options) {
 				o.Changes = append(o.Changes, bind.Change{Kind: expr.Set, Target: bind.Target{Pointer: p.Addr().Interface()}, Value: to.Interface()})
 			}})
 			require.NoError(t, err, "%v = %v", index, to)

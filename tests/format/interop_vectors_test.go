@@ -65,11 +65,8 @@ func (n tally) vector(t *testing.T, what any, reason, want, got string, err erro
 }
 
 type vectors struct {
-	ApplyCasing []struct{ Casing, In, Out string }
-	IsoFormats  []struct{ FormatIso, In, ToISOString string }
-	Keys        []keyVector
-	NativeDate  []struct{ In, Out string } `json:"serializeNativeDate"`
-	Values      []struct {
+	Keys   []keyVector
+	Values []struct {
 		In  json.RawMessage
 		Out string
 	} `json:"serializeValue"`
@@ -219,39 +216,6 @@ func TestVectors_Values(t *testing.T) {
 		n.vector(t, string(v.In), reason, strings.ToLower(v.Out), got, err)
 	}
 	require.Equal(t, tally{same: 16, asciiOnly: 4, empty: 1, integers: 20}, n)
-}
-
-func TestVectors_Casing(t *testing.T) {
-	t.Parallel()
-	n := tally{}
-	for _, v := range loadVectors(t).ApplyCasing {
-		if v.Casing != "lowercase" {
-			n.vector(t, v, noCasing, v.Out, "", errUnsupported)
-			continue
-		}
-		pk, _, err := composed(t, part[string]{V: v.In})
-		n.vector(t, v, textReason(v.In), v.Out, strings.TrimPrefix(pk, unnamed), err)
-	}
-	require.Equal(t, tally{same: 2, asciiOnly: 15, noCasing: 34}, n)
-}
-
-func TestVectors_Times(t *testing.T) {
-	t.Parallel()
-	all, n := loadVectors(t), tally{}
-	check := func(in, out string) {
-		at := entity.Must(time.Parse(time.RFC3339Nano, in))
-		pk, _, err := composed(t, part[time.Time]{V: at})
-		require.NoError(t, err)
-		n.vector(t, in, same, strings.ToLower(out), strings.TrimPrefix(pk, unnamed), err)
-	}
-	for _, v := range all.IsoFormats {
-		check(v.In, v.FormatIso)
-		check(v.In, v.ToISOString)
-	}
-	for _, v := range all.NativeDate {
-		check(v.In, v.Out)
-	}
-	require.Equal(t, tally{same: 7}, n)
 }
 
 func TestVectors_Keys(t *testing.T) {

@@ -11,32 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
-// Without Limit, a page is what one request gives.
-func TestPrev_WithoutLimit(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	var big []task
-	for i := range 9 {
-		big = append(big, task{Project: "p", ID: i, Status: "open", Title: "t", Body: string(make([]byte, 300_000))})
-	}
-	l.put(big...)
-	q := l.tasks.Query(task{Project: "p"})
-	page, all, n := l.page(q, ""), []int(nil), 0
-	for all = ids(page.Items); page.Next != ""; n++ {
-		page = l.page(q, page.Next)
-		all = append(all, ids(page.Items)...)
-	}
-	require.Len(t, all, 9)
-	require.Greater(t, n, 1)
-	back := ids(page.Items)
-	for page.Prev != "" {
-		page = l.page(q, page.Prev)
-		require.NotEmpty(t, page.Items)
-		back = append(ids(page.Items), back...)
-	}
-	require.Equal(t, all, back)
-}
-
 // The previous page ends right before the first item of the page, whatever was written in between.
 func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 	t.Parallel()
