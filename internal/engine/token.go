@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"reflect"
 	"strings"
 	"time"
 
@@ -180,7 +181,7 @@ func (t *transaction) stored(images []item.Item) error {
 		}
 		image, id := images[op.at[0]], t.actions[op.at[0]].WriteID
 		if wroteBy(image, id) && op.result.Item != nil {
-			op.result.Item = image
+			op.result.Item, op.result.Given = image, reflect.Value{}
 		}
 	}
 	return nil

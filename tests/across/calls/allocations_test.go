@@ -128,16 +128,16 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 		bound float64
 		call  func() error
 	}{
-		{"Create", 66, func() error { _, err := orders.Create(ctx, o); return err }},
+		{"Create", 67, func() error { _, err := orders.Create(ctx, o); return err }},
 		{"Put", 93, func() error { _, err := orders.Put(ctx, o); return err }},
 		{"Get", 27, func() error { _, err := orders.Get(ctx, id); return err }},
-		{"Update", 71, func() error {
+		{"Update", 72, func() error {
 			_, err := orders.Update(ctx, id, entity.Set(&f.Note, &note), entity.Add(&f.Count, 1), entity.Set(&f.Paid, true))
 			return err
 		}},
 		{"Upsert", 102, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
-		{"Delete", 32, func() error { return orders.Delete(ctx, id) }},
-		{"Append", 93, func() error {
+		{"Delete", 33, func() error { return orders.Delete(ctx, id) }},
+		{"Append", 94, func() error {
 			_, err := series.Append(ctx, sample{Device: "d", At: due, Value: 9.5, Unit: &note})
 			return err
 		}},
@@ -152,7 +152,7 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 			_, err := orders.PutMany(ctx, values[:25], entity.Unconditional())
 			return err
 		}},
-		{"Transact of 2", 136, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
+		{"Transact of 2", 138, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
 	} {
 		require.NoError(t, verb.call(), verb.name)
 		got := testing.AllocsPerRun(200, func() {
