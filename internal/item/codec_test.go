@@ -416,12 +416,9 @@ func TestRead_TakesFromTheGivenValueWhatTheItemHasAsWell(t *testing.T) {
 	it, err := c.Encode(reflect.ValueOf(given))
 	require.NoError(t, err)
 	it["version"] = item.N("1") // by the library
+	delete(it, "name")          // which is not asked
 	var got counter
 	require.NoError(t, c.Read(wire.Of(it), reflect.ValueOf(given), reflect.ValueOf(&got)))
 	require.Equal(t, counter{Name: "a", Version: 1}, got)
 	require.False(t, math.Signbit(got.Rest), "minus zero is left out, and zero comes back")
-	got = counter{}
-	delete(it, "name")
-	require.NoError(t, c.Read(wire.Of(it), reflect.ValueOf(given), reflect.ValueOf(&got)))
-	require.Equal(t, "a", got.Name, "the item was not asked")
 }

@@ -21,15 +21,8 @@ func contains(r key.Range, text string) bool {
 		return text == r.Lo
 	case key.Prefix:
 		return strings.HasPrefix(text, r.Lo)
-	case key.Span:
-		return r.Lo <= text && text <= r.Hi
-	case key.AtLeast:
-		return r.Lo <= text
-	case key.AtMost:
-		return text <= r.Hi
-	default:
-		return false
 	}
+	return r.Op != key.Empty && (r.Op == key.AtMost || r.Lo <= text) && (r.Op == key.AtLeast || text <= r.Hi)
 }
 
 func bound(op key.Op, vs ...key.Value) *key.Bound {

@@ -30,7 +30,7 @@ func requireMistakes[T any](t *testing.T, parse func(string) (T, error), section
 		}
 		text := entity.Must(strconv.Unquote(quoted))
 		pos, part, _ := strings.Cut(strings.TrimSpace(line[len(quoted):]), " ")
-		t.Run(text, func(t *testing.T) {
+		t.Run(section+"/"+text, func(t *testing.T) {
 			got, err := parse(text)
 			problem := dbtest.As[*item.SyntaxError](t, err)
 			assert.Equal(t, pos, strconv.Itoa(problem.Pos), problem.Problem)
@@ -52,13 +52,13 @@ func requireParsed[T any](t *testing.T, parse func(string) (T, error), values ma
 	}
 }
 
-func TestErrorText(t *testing.T) {
-	err := &item.SyntaxError{Pos: 3, Problem: "empty segment"}
-	assert.Equal(t, "empty segment (at byte 3)", err.Error())
-}
-
-func TestPairsErrors(t *testing.T) {
+func TestMistakes(t *testing.T) {
 	requireMistakes(t, item.Pairs, "tag")
+	requireMistakes(t, schema.Duration, "duration")
+	requireMistakes(t, item.ParseAttribute, "attribute")
+	requireMistakes(t, schema.ParseField, "field")
+	requireMistakes(t, schema.ParseKey, "key")
+	assert.EqualError(t, &item.SyntaxError{Pos: 3, Problem: "empty segment"}, "empty segment (at byte 3)")
 }
 
 func FuzzPairs(f *testing.F) {
@@ -108,10 +108,6 @@ func TestDuration(t *testing.T) {
 		"9223372036s":   9223372036 * time.Second,
 		"106751d23h47m": 106751*day + 23*time.Hour + 47*time.Minute,
 	})
-}
-
-func TestDurationErrors(t *testing.T) {
-	requireMistakes(t, schema.Duration, "duration")
 }
 
 func FuzzDuration(f *testing.F) {
@@ -191,10 +187,6 @@ func TestParseAttribute(t *testing.T) {
 	})
 }
 
-func TestParseAttributeErrors(t *testing.T) {
-	requireMistakes(t, item.ParseAttribute, "attribute")
-}
-
 func TestParseField(t *testing.T) {
 	fields := map[string]schema.Field{
 		"immutable,time=ms,required": {Roles: []schema.Role{schema.Immutable, schema.Required}, Time: "ms"},
@@ -216,10 +208,6 @@ func TestParseField(t *testing.T) {
 		fields["default="+constant+",required"] = schema.Field{Default: constant, Roles: []schema.Role{schema.Required}}
 	}
 	requireParsed(t, schema.ParseField, fields)
-}
-
-func TestParseFieldErrors(t *testing.T) {
-	requireMistakes(t, schema.ParseField, "field")
 }
 
 func FuzzParseField(f *testing.F) {
@@ -298,10 +286,6 @@ func TestParseKey(t *testing.T) {
 	for text, want := range keys {
 		assert.Equal(t, text, keyText(want))
 	}
-}
-
-func TestParseKeyErrors(t *testing.T) {
-	requireMistakes(t, schema.ParseKey, "key")
 }
 
 // keyText returns the canonical text of a key, which ParseKey reads.

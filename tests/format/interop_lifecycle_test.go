@@ -46,9 +46,6 @@ type uniqueEmployee struct {
 
 func TestReplay_Lifecycle(t *testing.T) {
 	replayLifecycle[employee](t, "lifecycle-no-unique")
-}
-
-func TestReplay_LifecycleWithUniqueValues(t *testing.T) {
 	replayLifecycle[uniqueEmployee](t, "lifecycle-free-ttl")
 }
 
