@@ -56,10 +56,7 @@ func locked(t *testing.T, name string, program map[string]string, entities ...st
 	return printed(t, *client.Options().BaseEndpoint, exec.CommandContext(t.Context(), compile(t, name, files)))
 }
 
-// imported makes a file of a block without imports. It imports the packages that the block names.
-func imported(block string) string { return importing("main", block) }
-
-// importing is imported for a package of another name.
+// importing makes a file of a package from a block without imports. It imports the packages that the block names.
 func importing(name, block string) string {
 	const sdk = "github.com/aws/aws-sdk-go-v2"
 	statements := regexp.MustCompile("//.*").ReplaceAllString(block, "")
@@ -118,12 +115,6 @@ func compileAs(t *testing.T, name string, files map[string]string, command ...st
 	out, err := exec.CommandContext(t.Context(), "go", append(command, "-o", binary, "-overlay", overlay, "./"+name)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return binary
-}
-
-// output builds a program, runs it on the database at endpoint, and returns what it prints.
-func output(t *testing.T, name, program, endpoint string) string {
-	t.Helper()
-	return printed(t, endpoint, exec.CommandContext(t.Context(), build(t, name, program)))
 }
 
 // printed runs a program on the database at endpoint, and returns what it prints.

@@ -115,8 +115,6 @@ func rawOf(it map[string]types.AttributeValue) raw {
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
-type av = types.AttributeValue
-
 // keys is a primary key of strings: name, value, name, value …
 func keys(pairs ...string) map[string]types.AttributeValue {
 	k := map[string]types.AttributeValue{}
@@ -174,15 +172,6 @@ func (l *lab) patch(key map[string]types.AttributeValue, name string, av types.A
 		TableName: &l.Table, Key: key, UpdateExpression: aws.String("SET #n = :v"),
 		ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": av},
 	}))
-}
-
-// without returns it less the named attributes.
-func without(it raw, names ...string) raw {
-	out := maps.Clone(it)
-	for _, name := range names {
-		delete(out, name)
-	}
-	return out
 }
 
 // Employee has every role that a write of the library keeps, and an index whose sort key has a changing and a fixed
