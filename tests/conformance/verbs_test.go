@@ -5,8 +5,6 @@ package conformance_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -204,8 +203,7 @@ func (b *bench[T]) item(t *testing.T, state string) Person {
 // over returns the options of a Put of a new struct over a stored item: with versioned.Lock it says that it expects no version, unless
 // opts expect one.
 func over[T any](opts ...entity.WriteOption) []entity.WriteOption {
-	expects := func(o entity.WriteOption) bool { return reflect.TypeOf(o) == reflect.TypeOf(versioned.AnyVersion()) }
-	if len(dbtest.Declarations[versioned.Lock, T]()) == 0 || slices.ContainsFunc(opts, expects) {
+	if spec := bind.Collect(opts); spec.AnyVersion || spec.Expect != nil || len(dbtest.Declarations[versioned.Lock, T]()) == 0 {
 		return opts
 	}
 	return append(opts[:len(opts):len(opts)], versioned.AnyVersion())
