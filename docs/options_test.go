@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 	t.Parallel()
 	families := []struct {
 		name    string
-		accepts func(any) bool
+		accepts func(reflect.Type) bool
 	}{
 		{"Get", is[entity.GetOption]}, {"GetMany", is[entity.ReadOption]}, {"Query", is[entity.QueryOption]}, {"Scan", is[entity.ScanOption]},
 		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]},
@@ -36,54 +37,50 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 	text := &entity.Fields[remark]().Text
 	var verbs []string               // as the list of docs/tags.md has them
 	options := map[string][]string{} // accepted by them
-	for _, c := range []struct {
-		name   string
-		option any
-		want   string
-	}{
-		{"Consistent", entity.Consistent(), "Get GetMany Query Scan History.List Deleted.List"},
-		{"IncludeExpired", entity.IncludeExpired(), "Get GetMany Query Scan History.List Deleted.List"},
-		{"SkipUndecodable", entity.SkipUndecodable(), "Get GetMany Query Scan History.List Deleted.List"},
-		{"KeepImage", entity.KeepImage(new(entity.Image)), "Get"},
-		{"Filter", entity.Filter(), "Query Scan History.List Deleted.List"},
-		{"Limit", entity.Limit(1), "Query Scan History.List Deleted.List"},
-		{"MaxEvaluated", entity.MaxEvaluated(1), "Query Scan Deleted.List"},
-		{"MaxRequests", entity.MaxRequests(1), "Query Scan Deleted.List"},
-		{"Hydrate", entity.Hydrate(), "Query Scan"},
-		{"Desc", entity.Desc(), "Query History.List"},
-		{"Eq", entity.Eq(text, ""), "Query History.List"},
-		{"Segments", entity.Segments(2), "Scan Rewrite Copier.Run Copier.CutOver"},
-		{"Segment", entity.Segment(0, 2), "Scan Rewrite"},
-		{"OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"},
-		{"versioned.WithCurrent", versioned.WithCurrent(), "History.List"},
-		{"If", entity.If(entity.Eq(text, "")), "Append Create Restore Put Delete Update"},
-		{"Idempotent", entity.Idempotent(), "Create Restore Put Delete Update"},
-		{"versioned.Expect", versioned.Expect(1), "Restore Put Delete Update"},
-		{"versioned.AnyVersion", versioned.AnyVersion(), "Restore Put Delete Update"},
-		{"FromImage", entity.FromImage(new(entity.Image)), "Put Delete Update"},
-		{"Returning", entity.Returning(new(remark)), "Put Delete Update"},
-		{"Set", entity.Set(text, ""), "Restore Delete Update"},
-		{"IfPresent", entity.IfPresent(nil), "Delete"},
-		{"Unconditional", entity.Unconditional(), "PutMany"},
-		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List PutMany Purge Rewrite Copier.Run Copier.CutOver"},
-		{"migrate.DryRun", migrate.DryRun(), "Rewrite Copier.Run"},
-		{"migrate.Strict", migrate.Strict(), "Rewrite Copier.Run"},
-		{"migrate.Restart", migrate.Restart(), "Rewrite Copier.Run"},
-		{"migrate.NewVersion", migrate.NewVersion(), "Rewrite"},
-		{"migrate.Checkpoint", migrate.Checkpoint("c"), "Rewrite"},
-		{"migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Copier.Run Copier.CutOver"},
-		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
-		{"Named", entity.Named("Note"), "New"},
-		{"Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"},
-		{"lifecycle.After", lifecycle.After(time.Hour), "New"},
-		{"lifecycle.NoExpiry", lifecycle.NoExpiry(), "New"},
-		{"For", entity.For[remark](), "Bind"},
-		{"lease.With", lease.With(lease.Options{}), "Bind"},
-		{"timeline.Define", timeline.Define(func(*remark) timeline.Projection[string, remark] { return timeline.Projection[string, remark]{} }), "Bind"},
+	for _, c := range []optionCase{
+		option("Consistent", entity.Consistent(), "Get GetMany Query Scan History.List Deleted.List"),
+		option("IncludeExpired", entity.IncludeExpired(), "Get GetMany Query Scan History.List Deleted.List"),
+		option("SkipUndecodable", entity.SkipUndecodable(), "Get GetMany Query Scan History.List Deleted.List"),
+		option("KeepImage", entity.KeepImage(new(entity.Image)), "Get"),
+		option("Filter", entity.Filter(), "Query Scan History.List Deleted.List"),
+		option("Limit", entity.Limit(1), "Query Scan History.List Deleted.List"),
+		option("MaxEvaluated", entity.MaxEvaluated(1), "Query Scan Deleted.List"),
+		option("MaxRequests", entity.MaxRequests(1), "Query Scan Deleted.List"),
+		option("Hydrate", entity.Hydrate(), "Query Scan"),
+		option("Desc", entity.Desc(), "Query History.List"),
+		option("Eq", entity.Eq(text, ""), "Query History.List"),
+		option("Segments", entity.Segments(2), "Scan Rewrite Copier.Run Copier.CutOver"),
+		option("Segment", entity.Segment(0, 2), "Scan Rewrite"),
+		option("OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"),
+		option("versioned.WithCurrent", versioned.WithCurrent(), "History.List"),
+		option("If", entity.If(entity.Eq(text, "")), "Append Create Restore Put Delete Update"),
+		option("Idempotent", entity.Idempotent(), "Create Restore Put Delete Update"),
+		option("versioned.Expect", versioned.Expect(1), "Restore Put Delete Update"),
+		option("versioned.AnyVersion", versioned.AnyVersion(), "Restore Put Delete Update"),
+		option("FromImage", entity.FromImage(new(entity.Image)), "Put Delete Update"),
+		option("Returning", entity.Returning(new(remark)), "Put Delete Update"),
+		option("Set", entity.Set(text, ""), "Restore Delete Update"),
+		option("IfPresent", entity.IfPresent(nil), "Delete"),
+		option("Unconditional", entity.Unconditional(), "PutMany"),
+		option("Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List PutMany Purge Rewrite Copier.Run Copier.CutOver"),
+		option("migrate.DryRun", migrate.DryRun(), "Rewrite Copier.Run"),
+		option("migrate.Strict", migrate.Strict(), "Rewrite Copier.Run"),
+		option("migrate.Restart", migrate.Restart(), "Rewrite Copier.Run"),
+		option("migrate.NewVersion", migrate.NewVersion(), "Rewrite"),
+		option("migrate.Checkpoint", migrate.Checkpoint("c"), "Rewrite"),
+		option("migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Copier.Run Copier.CutOver"),
+		option("OnProgress", entity.OnProgress(func(int) {}), "Purge"),
+		option("Named", entity.Named("Note"), "New"),
+		option("Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"),
+		option("lifecycle.After", lifecycle.After(time.Hour), "New"),
+		option("lifecycle.NoExpiry", lifecycle.NoExpiry(), "New"),
+		option("For", entity.For[remark](), "Bind"),
+		option("lease.With", lease.With(lease.Options{}), "Bind"),
+		option("timeline.Define", timeline.Define(func(*remark) timeline.Projection[string, remark] { return timeline.Projection[string, remark]{} }), "Bind"),
 	} {
 		var got []string
 		for _, f := range families {
-			if f.accepts(c.option) {
+			if f.accepts(c.declared) {
 				got = append(got, f.name)
 			}
 		}
@@ -103,7 +100,15 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 	require.Contains(t, string(doc), list)
 }
 
-func is[O any](v any) bool {
-	_, ok := v.(O)
-	return ok
+func is[O any](declared reflect.Type) bool { return declared.AssignableTo(reflect.TypeFor[O]()) }
+
+// optionCase is an option by the type that its function is declared to return, and the verbs that accept it.
+type optionCase struct {
+	name     string
+	declared reflect.Type
+	want     string
+}
+
+func option[O any](name string, _ O, want string) optionCase {
+	return optionCase{name, reflect.TypeFor[O](), want}
 }
