@@ -376,6 +376,7 @@ func failure(op *plan.Op, p *plan.Plan, v plan.Resolution, got response, image i
 type place struct {
 	table  string
 	key    item.Item
+	id     string   // of the key, where there are many places
 	first  int      // the op whose action is the first on the item
 	writer *plan.Op // the last one; nil: the item is only checked
 }
@@ -383,13 +384,26 @@ type place struct {
 // places are the items of a transaction, few enough to search.
 type places []place
 
+// fewPlaces is how many keys are compared faster than their texts are made.
+const fewPlaces = 4
+
 // find returns the index of the place of an item. It adds one if the item is not known.
 func (all *places) find(table string, key item.Item) (at int, known bool) {
-	at = slices.IndexFunc(*all, func(p place) bool { return p.table == table && maps.EqualFunc(p.key, key, item.Equal) })
-	if at >= 0 {
+	is := func(p place) bool { return p.table == table && maps.EqualFunc(p.key, key, item.Equal) }
+	id := ""
+	if len(*all) >= fewPlaces {
+		if len(*all) == fewPlaces {
+			for i := range *all {
+				(*all)[i].id = layout.KeyID((*all)[i].key)
+			}
+		}
+		id = layout.KeyID(key)
+		is = func(p place) bool { return p.id == id && p.table == table }
+	}
+	if at = slices.IndexFunc(*all, is); at >= 0 {
 		return at, true
 	}
-	*all = append(*all, place{table: table, key: key})
+	*all = append(*all, place{table: table, key: key, id: id})
 	return len(*all) - 1, false
 }
 
