@@ -245,14 +245,14 @@ func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption
 // BatchPut replaces or creates the item in a [DB.BatchWrite], as [Store.PutMany] does. Unlike [Ops.Put] it removes
 // attributes that the struct does not have, and checks no condition of the struct. It refuses the same entities as
 // PutMany, and [Unconditional] has the same meaning.
-func (o Ops[T]) BatchPut(v T, opts ...BatchOption) BatchOp {
-	return newBatchOp(o, "BatchPut", v, opts, batchPut)
+func (o *Ops[T]) BatchPut(v T, opts ...BatchOption) BatchOp {
+	return newBatchOp(o.opened(), "BatchPut", v, opts, batchPut)
 }
 
 // BatchDelete removes the item in a [DB.BatchWrite], as [Store.DeleteMany] does; a missing item is not an error. Only
 // the key parts of key are used.
-func (o Ops[T]) BatchDelete(key T, opts ...BatchOption) BatchOp {
-	return newBatchOp(o, "BatchDelete", key, opts, batchDelete)
+func (o *Ops[T]) BatchDelete(key T, opts ...BatchOption) BatchOp {
+	return newBatchOp(o.opened(), "BatchDelete", key, opts, batchDelete)
 }
 
 // BatchWrite applies puts and deletes of any entities and tables of db without conditions. It is not a transaction:

@@ -75,18 +75,18 @@ type (
 // storeOf opens stores.
 type storeOf[T any] struct{}
 
-func (storeOf[T]) Entity() any { return (*T)(nil) }
+func (*storeOf[T]) Entity() any { return (*T)(nil) }
 
-func (storeOf[T]) OpenStore(db *DB, opts []StoreOption) (Handle, error) {
+func (*storeOf[T]) OpenStore(db *DB, opts []StoreOption) (Handle, error) {
 	return New[T](db, opts...)
 }
 
 // indexOf opens indexes.
 type indexOf[T any] struct{ storeOf[T] }
 
-func (indexOf[T]) Named() {}
+func (*indexOf[T]) Named() {}
 
-func (indexOf[T]) OpenPart(store Handle, name string) (any, error) {
+func (*indexOf[T]) OpenPart(store Handle, name string) (any, error) {
 	c := engine.Of(store)
 	x, err := indexNamed(c, name)
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *binding) collect(p reflect.Value, path string) {
 			continue
 		case f.Type.Kind() == reflect.Pointer:
 			if t := f.Type.Elem(); t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Name == "_" {
-				field.opener = reflect.Zero(t.Field(0).Type).Interface()
+				field.opener = reflect.New(t.Field(0).Type).Interface()
 			}
 			switch field.opener.(type) {
 			case storeOpener, soleOpener:

@@ -70,8 +70,8 @@ func newLoading(h engine.Holder, dst any, opts []GetOption) loading {
 
 // GetInto reads *dst, whose key parts are set, in a [DB.TransactGet] or [DB.BatchGet]. The option [Consistent] is for
 // BatchGet; a transaction always reads consistently.
-func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
-	return newLoading(o, dst, opts)
+func (o *Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
+	return newLoading(o.opened(), dst, opts)
 }
 
 // getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.

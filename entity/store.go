@@ -206,43 +206,51 @@ func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
 // it is printed.
 type Ops[T any] struct{ handle }
 
+// opened returns the handle of o, a closed one for nil. As a value it does not keep o in the heap.
+func (o *Ops[T]) opened() handle {
+	if o == nil {
+		return handle{}
+	}
+	return o.handle
+}
+
 // Create is [Store.Create] as a value.
-func (o Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
-	return engine.NewWrite[T](create(o, v, opts))
+func (o *Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
+	return engine.NewWrite[T](create(o.opened(), v, opts))
 }
 
 // Update is [Store.Update] as a value.
-func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
-	return engine.NewWrite[T](update(o, key, opts))
+func (o *Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
+	return engine.NewWrite[T](update(o.opened(), key, opts))
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
-func (o Ops[T]) Delete(key T, opts ...DeleteOption) Write[T] {
-	return engine.NewWrite[T](remove(o, key, opts))
+func (o *Ops[T]) Delete(key T, opts ...DeleteOption) Write[T] {
+	return engine.NewWrite[T](remove(o.opened(), key, opts))
 }
 
 // CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and conds hold ([ErrConditionFailed]).
-func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
-	return engine.NewWrite[T](checkExists(o, key, conds))
+func (o *Ops[T]) CheckExists(key T, conds ...Cond) Op {
+	return engine.NewWrite[T](checkExists(o.opened(), key, conds))
 }
 
 // CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
-func (o Ops[T]) CheckNotExists(key T) Op {
-	return engine.NewWrite[T](checkNotExists(o, key))
+func (o *Ops[T]) CheckNotExists(key T) Op {
+	return engine.NewWrite[T](checkNotExists(o.opened(), key))
 }
 
 // Upsert is [Store.Upsert] as a value.
-func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
-	return engine.NewWrite[T](upsert(o, v, opts))
+func (o *Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
+	return engine.NewWrite[T](upsert(o.opened(), v, opts))
 }
 
 // Put is [Store.Put] as a value.
-func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
-	return engine.NewWrite[T](put(o, v, opts))
+func (o *Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
+	return engine.NewWrite[T](put(o.opened(), v, opts))
 }
 
 // Op builds writes as values.
-func (s *Store[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(s)} }
+func (s *Store[T]) Op() *Ops[T] { return &Ops[T]{engine.HandleOf(s)} }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
 func unexpired(c *engine.Core, it wire.Item, spec *bind.Options) wire.Item {

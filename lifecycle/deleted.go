@@ -50,17 +50,17 @@ type (
 	indexOf[T any]   struct{ deletedOf[T] }
 )
 
-func (deletedOf[T]) Entity() any { return (*T)(nil) }
+func (*deletedOf[T]) Entity() any { return (*T)(nil) }
 
-func (deletedOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+func (*deletedOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
 	return entity.New[T](db, opts...)
 }
 
-func (deletedOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { return open[T](store) }
+func (*deletedOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { return open[T](store) }
 
-func (indexOf[T]) Named() {}
+func (*indexOf[T]) Named() {}
 
-func (indexOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
+func (*indexOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
 	d, err := open[T](store)
 	if err != nil {
 		return nil, err

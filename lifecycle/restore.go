@@ -44,19 +44,19 @@ func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opt
 }
 
 // Op returns the restores as values.
-func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(d)} }
+func (d *Deleted[T]) Op() *Ops[T] { return &Ops[T]{engine.HandleOf(d)} }
 
 // Ops makes restores as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct{ handle }
 
 // Restore is [Deleted.Restore] as a value.
-func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
+func (o *Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
 	return engine.NewWrite[T](engine.Operation{Core: c, Op: newRestore(c, reflect.ValueOf(key), bind.Collect(opts), "")})
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
-func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
+func (o *Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
 	return engine.NewWrite[T](engine.Operation{Core: c, Op: restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, bind.Collect(opts))})
 }

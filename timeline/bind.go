@@ -36,9 +36,9 @@ type definer[K comparable, S any] func(parts map[reflect.Type]any) (Projection[K
 // viewOf opens views for entity.Bind.
 type viewOf[K comparable, S any] struct{}
 
-func (viewOf[K, S]) Named() {}
+func (*viewOf[K, S]) Named() {}
 
-func (viewOf[K, S]) OpenSole(db *entity.DB, name string, given []any, parts map[reflect.Type]any) (handle any, used int, err error) {
+func (*viewOf[K, S]) OpenSole(db *entity.DB, name string, given []any, parts map[reflect.Type]any) (handle any, used int, err error) {
 	var found Projection[K, S]
 	used = -1
 	for i, g := range given {

@@ -133,8 +133,8 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 
 // Append is [Series.Append] as a value. In a transaction, an event that is not applied fails the whole transaction with
 // a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
-func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
-	return engine.NewWrite[Result[T]](newAppend(engine.Of(o), o.e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]))
+func (o *Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
+	return engine.NewWrite[Result[T]](newAppend(engine.Of(o), o.opened().e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]))
 }
 
 // setResult sets the Result that into points to, of an append that returned got. A current item that got does not have is read

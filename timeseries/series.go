@@ -44,9 +44,9 @@ func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
 // seriesOf opens series for entity.Bind.
 type seriesOf[T any] struct{}
 
-func (seriesOf[T]) Entity() any { return (*T)(nil) }
+func (*seriesOf[T]) Entity() any { return (*T)(nil) }
 
-func (seriesOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+func (*seriesOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
 	return New[T](db, opts...)
 }
 
@@ -95,29 +95,36 @@ func (s *Series[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption
 func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.opened().store.Index(name) }
 
 // Op returns the writes of the series as values.
-func (s *Series[T]) Op() Ops[T] {
+func (s *Series[T]) Op() *Ops[T] {
 	s = s.opened()
-	return Ops[T]{s.handle, s.e, s.current.Op()}
+	return &Ops[T]{s.handle, s.e, s.current.Op()}
 }
 
 // Ops makes the writes of a series as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct {
 	handle
 	e     *events
-	store entity.Ops[T]
+	store *entity.Ops[T]
+}
+
+func (o *Ops[T]) opened() *Ops[T] {
+	if o == nil {
+		return &Ops[T]{}
+	}
+	return o
 }
 
 // Update is [Series.Update] as a value.
-func (o Ops[T]) Update(key T, opts ...entity.UpdateOption) entity.Write[T] {
-	return o.store.Update(key, opts...)
+func (o *Ops[T]) Update(key T, opts ...entity.UpdateOption) entity.Write[T] {
+	return o.opened().store.Update(key, opts...)
 }
 
 // Upsert is [Series.Upsert] as a value.
-func (o Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
-	return o.store.Upsert(v, opts...)
+func (o *Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
+	return o.opened().store.Upsert(v, opts...)
 }
 
 // CheckExists makes the transaction fail unless the current item exists and meets conds.
-func (o Ops[T]) CheckExists(key T, conds ...entity.Cond) entity.Op {
-	return o.store.CheckExists(key, conds...)
+func (o *Ops[T]) CheckExists(key T, conds ...entity.Cond) entity.Op {
+	return o.opened().store.CheckExists(key, conds...)
 }

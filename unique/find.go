@@ -38,15 +38,15 @@ func Of[T any](store entity.Source[T], name string) (*Lookup[T], error) {
 // lookupOf opens lookups for entity.Bind.
 type lookupOf[T any] struct{}
 
-func (lookupOf[T]) Entity() any { return (*T)(nil) }
+func (*lookupOf[T]) Entity() any { return (*T)(nil) }
 
-func (lookupOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+func (*lookupOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
 	return entity.New[T](db, opts...)
 }
 
-func (lookupOf[T]) Named() {}
+func (*lookupOf[T]) Named() {}
 
-func (lookupOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
+func (*lookupOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
 	return Of(store.(entity.Source[T]), name)
 }
 

@@ -49,13 +49,13 @@ func open[T any](h entity.Handle) (*History[T], error) {
 // historyOf opens histories for entity.Bind.
 type historyOf[T any] struct{}
 
-func (historyOf[T]) Entity() any { return (*T)(nil) }
+func (*historyOf[T]) Entity() any { return (*T)(nil) }
 
-func (historyOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+func (*historyOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
 	return entity.New[T](db, opts...)
 }
 
-func (historyOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { return open[T](store) }
+func (*historyOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { return open[T](store) }
 
 // Version is one state of an item.
 type Version[T any] struct {
@@ -238,13 +238,13 @@ func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.
 }
 
 // Op returns the writes of the history as values.
-func (h *History[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(h)} }
+func (h *History[T]) Op() *Ops[T] { return &Ops[T]{engine.HandleOf(h)} }
 
 // Ops makes the writes of a history as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
-func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
+func (o *Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
 	return engine.NewWrite[T](revert(engine.Of(o), reflect.ValueOf(key), n, opts))
 }
 

@@ -30,13 +30,16 @@ func NewHandle(c *Core) Handle { return Handle{c} }
 
 func (h Handle) core() *Core { return h.c }
 
-// Refuse makes every call of a handle fail with err.
-func Refuse(h interface{ refuse(error) }, err error) { h.refuse(err) }
+func (h *Handle) open(c *Core) { h.c = c }
 
-func (h *Handle) refuse(err error) {
-	c := *h.c
+// Refuse makes every call of a handle fail with err.
+func Refuse(h interface {
+	Holder
+	open(*Core)
+}, err error) {
+	c := *h.core()
 	c.Schema = &schema.Schema{Type: c.Schema.Type, Name: c.Schema.Name, Unopened: err}
-	h.c = &c
+	h.open(&c)
 }
 
 // Holder is any public handle of this module.

@@ -12,20 +12,32 @@ import (
 )
 
 // Op is the sealed part of entity.Op.
-type Op interface {
-	plan(context.Context) *plan.Op
-	owner() *Core
-	settle(plan.Result) error
-}
+type Op interface{ pending() *Pending }
 
 // PlanOf opens an operation that is about to be run with ctx.
-func PlanOf(ctx context.Context, o Op) *plan.Op { return o.plan(ctx) }
+func PlanOf(ctx context.Context, o Op) *plan.Op {
+	p := o.pending()
+	if p.deferred != nil {
+		return p.deferred.Bind(ctx)
+	}
+	return p.Op
+}
 
 // OwnerOf returns the core that an operation belongs to.
-func OwnerOf(o Op) *Core { return o.owner() }
+func OwnerOf(o Op) *Core { return o.pending().Core }
 
-// Settle passes the result of a transaction to an operation.
-func Settle(o Op, result plan.Result) error { return o.settle(result) }
+// Settle decodes the result of a transaction for an operation. Only the transaction can return the error.
+func Settle(o Op, result plan.Result) error {
+	p := o.pending()
+	decoded := reflect.New(p.result.Elem())
+	if err := p.give(result, decoded.Interface()); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = decoded.Interface()
+	return nil
+}
 
 // Operation is a write without the type of its result: a plan, and how to decode its result.
 type Operation struct {
@@ -127,13 +139,6 @@ func (o Operation) give(result plan.Result, into any) error {
 	return nil
 }
 
-func (o Operation) plan(ctx context.Context) *plan.Op {
-	if u := o.deferred; u != nil {
-		return u.Bind(ctx)
-	}
-	return o.Op
-}
-
 // String prints the compiled plan. It needs no client.
 func (o Operation) String() string {
 	in := &plan.Input{Now: o.Core.Runner.Clock().UTC(), WriteID: o.Core.Runner.NewID(), Joined: true, Context: plan.ShownContext(o.Core.Schema)}
@@ -166,33 +171,33 @@ func (o Operation) Run(ctx context.Context, into any) (result plan.Result, err e
 	return result, err
 }
 
-// Write implements entity.Write[R].
-type Write[R any] struct {
+// Pending is an operation with the result of the last successful transaction. It does what a Write does, once for all types.
+type Pending struct {
 	Operation
+	result reflect.Type // a pointer to what the operation returns
 	mu     sync.Mutex
-	result R
+	last   any // of that type, nil before a transaction
 }
+
+// Write implements entity.Write[R]. Its field is not embedded: a program would contain each promoted method once for each R.
+type Write[R any] struct{ of Pending }
 
 // NewWrite adds the type of the result to an operation.
-func NewWrite[R any](o Operation) *Write[R] { return &Write[R]{Operation: o} }
-
-// Result returns the result of the last successful transaction, and the zero R before that.
-func (w *Write[R]) Result() R {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.result
+func NewWrite[R any](o Operation) *Write[R] {
+	return &Write[R]{Pending{Operation: o, result: reflect.TypeOf((*R)(nil))}}
 }
 
-func (w *Write[R]) owner() *Core { return w.Core }
+func (w *Write[R]) pending() *Pending { return &w.of }
 
-// settle decodes a result, which only a transaction can return the error of.
-func (w *Write[R]) settle(result plan.Result) error {
-	var decoded R
-	if err := w.give(result, &decoded); err != nil {
-		return err
+// String prints the compiled plan.
+func (w *Write[R]) String() string { return w.of.String() }
+
+// Result returns the result of the last successful transaction, and the zero R before that.
+func (w *Write[R]) Result() (last R) {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	if w.of.last != nil {
+		last = *w.of.last.(*R)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.result = decoded
-	return nil
+	return last
 }

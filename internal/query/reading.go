@@ -16,12 +16,7 @@ import (
 )
 
 // Sealed is embedded by public interfaces that only this module implements.
-type Sealed interface{ sealed() }
-
-// Seal makes a type of this module implement Sealed.
-type Seal struct{}
-
-func (Seal) sealed() {}
+type Sealed interface{ plan() *Plan }
 
 // Cursors are those of the pages after and before a page, "" at the ends.
 type Cursors struct{ Next, Prev string }
@@ -149,7 +144,6 @@ func (d Decoding) page(ctx context.Context, cursor string, into any) (around Cur
 
 // Query implements entity.Query[T]: it decodes the items of a reading as T.
 type Query[T any] struct {
-	Seal
 	From Decoding
 }
 
@@ -164,7 +158,7 @@ func Items(p *Plan) Decoding {
 
 // Compiled returns the plan that a Query reads, nil for any other query.
 func Compiled(q any) *Plan {
-	if q, ok := q.(interface{ plan() *Plan }); ok {
+	if q, ok := q.(Sealed); ok {
 		return q.plan()
 	}
 	return nil

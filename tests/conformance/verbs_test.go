@@ -86,7 +86,7 @@ func runJoined(b *dbtest.Bench, op entity.Op) error {
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
 	var result T
-	return dbtest.ErrorOf(op.(*engine.Write[T]).Run(t.Context(), &result))
+	return dbtest.ErrorOf(engine.Operation{Core: engine.OwnerOf(op), Op: engine.PlanOf(t.Context(), op)}.Run(t.Context(), &result))
 }
 
 // classesOf returns the classes of an error that the verb table has, "ok" for nil, and the text of other errors.

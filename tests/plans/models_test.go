@@ -178,10 +178,10 @@ type lease struct {
 func TestPlan_FollowsTheClockOfEachRun(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[lease]()
-	for name, write := range map[string]func(entity.Ops[lease]) entity.Op{
-		"Update": func(o entity.Ops[lease]) entity.Op { return o.Update(lease{ID: "a"}, entity.Set(&f.Owner, "ann")) },
-		"Upsert": func(o entity.Ops[lease]) entity.Op { return o.Upsert(lease{ID: "a", Owner: "ann"}) },
-		"Put":    func(o entity.Ops[lease]) entity.Op { return o.Put(lease{ID: "a", Owner: "ann"}) },
+	for name, write := range map[string]func(*entity.Ops[lease]) entity.Op{
+		"Update": func(o *entity.Ops[lease]) entity.Op { return o.Update(lease{ID: "a"}, entity.Set(&f.Owner, "ann")) },
+		"Upsert": func(o *entity.Ops[lease]) entity.Op { return o.Upsert(lease{ID: "a", Owner: "ann"}) },
+		"Put":    func(o *entity.Ops[lease]) entity.Op { return o.Put(lease{ID: "a", Owner: "ann"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

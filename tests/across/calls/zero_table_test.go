@@ -78,7 +78,7 @@ var functions = map[string][]any{
 
 // values are the zero values of the exported types that have methods.
 var values = map[string]any{
-	"entity.Store": entity.Store[Plain]{}, "entity.Ops": entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Image": &entity.Image{},
+	"entity.Store": entity.Store[Plain]{}, "entity.Ops": &entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Image": &entity.Image{},
 	"entity.Path": entity.Path[int]{}, "entity.Class": entity.Class(""), "schemalock.ChangedError": &schemalock.ChangedError{}, "stream.StoredChange": stream.StoredChange{}, "entity.Cond": entity.Cond{}, "tables.Spec": tables.Spec{}, "tables.Table": tables.Table{}, "tables.Index": tables.Index{},
 	"tables.Key": tables.Key{}, "tables.Attribute": tables.Attribute{}, "tables.Projection": tables.Projection{}, "entity.Throughput": entity.Throughput{},
 	"entity.TableOptions": entity.TableOptions{}, "tables.Drift": tables.Drift{}, "tables.DriftKind": tables.DriftKind(""), "tables.Option": tables.Option{},
@@ -91,11 +91,11 @@ var values = map[string]any{
 	"entity.Call": entity.Call{}, "entity.Attempt": entity.Attempt{}, "entity.Failure": &entity.Failure{}, "entity.SlogOptions": entity.SlogOptions{}, "entity.UnitBudget": &entity.UnitBudget{},
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
 
-	"timeseries.Series": timeseries.Series[Ticks]{}, "timeseries.Ops": timeseries.Ops[Ticks]{}, "timeseries.Events": timeseries.Events{}, "timeseries.Result": timeseries.Result[Ticks]{},
+	"timeseries.Series": timeseries.Series[Ticks]{}, "timeseries.Ops": &timeseries.Ops[Ticks]{}, "timeseries.Events": timeseries.Events{}, "timeseries.Result": timeseries.Result[Ticks]{},
 	"timeseries.Reason": timeseries.Reason(""), "timeseries.NotAppliedError": &timeseries.NotAppliedError{},
-	"versioned.History": versioned.History[Kept]{}, "versioned.Ops": versioned.Ops[Kept]{}, "versioned.Lock": versioned.Lock{}, "versioned.Retain": versioned.Retain{},
+	"versioned.History": versioned.History[Kept]{}, "versioned.Ops": &versioned.Ops[Kept]{}, "versioned.Lock": versioned.Lock{}, "versioned.Retain": versioned.Retain{},
 	"versioned.Version": versioned.Version[Kept]{}, "versioned.FieldChange": versioned.FieldChange{}, "versioned.ConflictError": &versioned.ConflictError{},
-	"lifecycle.Deleted": lifecycle.Deleted[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.DeletedItem": lifecycle.DeletedItem[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
+	"lifecycle.Deleted": lifecycle.Deleted[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": &lifecycle.Ops[Kept]{}, "lifecycle.DeletedItem": lifecycle.DeletedItem[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
 	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Owner": unique.Owner{},
 	"unique.ViolationError": &unique.ViolationError{},
 

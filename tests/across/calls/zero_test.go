@@ -266,7 +266,7 @@ func TestZero_HandlesThatWereNotOpenedAreInputErrors(t *testing.T) {
 	_, err := s.Get(none, Plain{ID: "a"})
 	require.ErrorAs(t, err, &input)
 	require.Equal(t, "EDD-9161", input.Code)
-	require.ErrorAs(t, db.Transact(t.Context(), entity.Ops[Plain]{}.Create(Plain{ID: "a"})), &input)
+	require.ErrorAs(t, db.Transact(t.Context(), new(entity.Ops[Plain]).Create(Plain{ID: "a"})), &input)
 	require.Equal(t, "EDD-9114", input.Code, "it is of no DB")
 }
 
