@@ -173,6 +173,7 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 	c, vs := engine.Of(h), reflect.ValueOf(values)
 	names, completes := c.Schema.KeyNames(), c.Schema.Completes
 	completed := reflect.MakeSlice(vs.Type(), 0, 0) // the values as the declaration completes them, so that a repetition writes the same ids
+	var in *plan.Input                              // of all values, unless each stores an id of its write
 	left, err := writeMany(ctx, c, "PutMany", vs.Len(), bind.Collect(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
 		v := vs.Index(i)
 		if completes {
@@ -184,13 +185,14 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 			completed = reflect.Append(completed, v)
 		}
 		w.Table, w.Names = c.Table, names
-		in, err := putIn(ctx, c, now)
-		if err != nil {
-			return w, err
+		if in == nil || c.Schema.StoresID {
+			if in, err = putIn(ctx, c, now); err != nil {
+				return w, err
+			}
 		}
-		key, it, err := bind.KeyedItem(c.Schema, v)
+		it, err := bind.KeyedItem(c.Schema, v)
 		if err == nil {
-			w.Put, err = plan.BatchItem(c.Schema, key, it, in)
+			w.Put, err = plan.BatchItem(c.Schema, nil, it, in)
 		}
 		return w, err
 	})

@@ -193,6 +193,11 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 	default:
 		op.Key = ev.primary
 		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
+			var p struct { // one allocation
+				plan.Plan
+				appending
+				actions [2]plan.Action
+			}
 			put, err := ev.put(in)
 			if err != nil {
 				return nil, err
@@ -201,7 +206,9 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 			if err != nil {
 				return nil, err
 			}
-			return &plan.Plan{Actions: []plan.Action{current, put}, Whole: true, Meaning: &appending{ev, in.Joined}}, nil
+			p.appending, p.actions = appending{ev, in.Joined}, [...]plan.Action{current, put}
+			p.Plan = plan.Plan{Actions: p.actions[:], Whole: true, Meaning: &p.appending}
+			return &p.Plan, nil
 		}
 	}
 	return engine.Operation{Core: c, Op: op, Decode: func(got plan.Result, into any) error {

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -135,18 +136,22 @@ func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err e
 	return primary, it, err
 }
 
-// KeyedItem is KeyAndItem for a new item that gets the attributes of primary: it has none of them that the item has already.
-func KeyedItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err error) {
+// KeyedItem is KeyAndItem for a new item that has its primary key.
+func KeyedItem(s *schema.Schema, v reflect.Value) (item.Item, error) {
 	it, wrong := s.Codec.Encode(v)
 	k := &Keys{Encoded: it}
-	if it != nil && s.NativeKey && !s.PK.Native[0].IsOwned && (s.SK == nil || !s.SK.Native[0].IsOwned) {
+	within := it != nil && s.NativeKey && !s.PK.Native[0].IsOwned && (s.SK == nil || !s.SK.Native[0].IsOwned)
+	if within {
 		k.parts, k.primary = it, it
 	}
-	primary, _, err = Key(s, v, k)
-	if err == nil {
-		it, err = WholeItem(s, v, it, wrong, nil, nil)
+	primary, _, err := Key(s, v, k)
+	if err != nil {
+		return nil, err
 	}
-	return primary, it, err
+	if it, err = WholeItem(s, v, it, wrong, nil, nil); err == nil && !within {
+		maps.Copy(it, primary)
+	}
+	return it, err
 }
 
 // CheckSize rejects an item of n bytes, if that is too large for DynamoDB.

@@ -99,6 +99,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	q.Batch = len(actions)
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: make([]types.TransactWriteItem, len(actions)), ReturnConsumedCapacity: q.capacity}
 	f := newForm(&q.Call)
+	f.shown = make([]string, 0, 3*len(actions)+1) // a table and two expressions of each, and the token
 	f.Part(`"TransactItems":[`)
 	for i := range actions {
 		switch a, w := &actions[i], &in.TransactItems[i]; a.Kind {

@@ -62,7 +62,12 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
 	}
-	t := &transaction{r: r, ops: []operation{{Op: op}}}
+	var alone struct { // one allocation
+		transaction
+		op [1]operation
+	}
+	t := &alone.transaction
+	alone.op[0].Op, t.r, t.ops = op, r, alone.op[:]
 	failed, err := t.run(ctx)
 	if failed != nil {
 		err = failed[0].Err

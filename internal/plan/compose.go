@@ -91,7 +91,13 @@ func Compose(m Mutation, main []Action, result Result) (*Plan, error) {
 // Join makes one plan of actions, which has the given result. The first main actions are of the entity itself, the others were planned from
 // the item that these guard.
 func Join(actions []Action, main int, result Result) *Plan {
-	return &Plan{Actions: actions, EntityActions: main, Meaning: &composed{main, result}}
+	var p struct { // one allocation
+		Plan
+		composed
+	}
+	p.composed = composed{main, result}
+	p.Plan = Plan{Actions: actions, EntityActions: main, Meaning: &p.composed}
+	return &p.Plan
 }
 
 // SetDeleted sets the state that the item of m has after its deletion at the given time: with the changes of the caller, with the

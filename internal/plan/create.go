@@ -167,7 +167,7 @@ func CheckBatch(s *schema.Schema, spec *bind.Options) error {
 	return nil
 }
 
-// BatchItem completes base, which it changes, as the item that a batch writes.
+// BatchItem completes base, which it changes, as the item that a batch writes. key is nil if base has its key.
 func BatchItem(s *schema.Schema, key, base item.Item, in *Input) (item.Item, error) {
 	return completeNew(s, key, base, nil, in)
 }

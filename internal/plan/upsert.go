@@ -217,10 +217,18 @@ func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 	case s.Replaces:
 		returns = ReturnNothing // the changes are the new item
 	}
-	return &Plan{Actions: []Action{{
+	var p struct { // one allocation
+		Plan
+		upserted
+		action [1]Action
+	}
+	p.action[0] = Action{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), op.If)...),
 		Returns: returns, WriteID: writeID,
-	}}, Meaning: &upserted{u, in.Now, in.Joined}}, nil
+	}
+	p.upserted = upserted{u, in.Now, in.Joined}
+	p.Plan = Plan{Actions: p.action[:], Meaning: &p.upserted}
+	return &p.Plan, nil
 }
 
 // create plans the creation of the item.
