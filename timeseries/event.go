@@ -33,6 +33,8 @@ type event struct {
 	carried item.Item // key parts, orderBy and the append fields that are set
 }
 
+var eventKind = item.S(layout.EventKind)
+
 // newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
 func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
@@ -116,7 +118,7 @@ func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(layout.EventKind), at, item.S(in.WriteID)
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = eventKind, at, item.S(in.WriteID)
 		put.WriteID = in.WriteID
 	}
 	if s.Payload > 1 {
