@@ -23,6 +23,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tables/schemalock"
@@ -170,16 +171,23 @@ func (s *session) printers(c *cli.Command) {
 }
 
 // tableNames returns the physical names of --table, by logical name; "" is the default table.
-func tableNames(c *cli.Command) map[string]string {
+func tableNames(c *cli.Command) (map[string]string, error) {
 	names := map[string]string{}
 	for _, text := range c.StringSlice("table") {
 		logical, physical, mapped := strings.Cut(text, "=")
 		if !mapped {
 			logical, physical = "", text
 		}
+		if _, twice := names[logical]; twice {
+			what := "the default table"
+			if logical != "" {
+				what = item.Text(logical)
+			}
+			return nil, &usageError{c, fmt.Errorf("--table names %s twice", what)}
+		}
 		names[logical] = physical
 	}
-	return names
+	return names, nil
 }
 
 // open learns the entities: from the program, or from the schema lock.
@@ -188,12 +196,14 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 		return nil
 	}
 	s.opened = true
-	names := tableNames(c)
+	names, err := tableNames(c)
+	if err != nil {
+		return err
+	}
 	if s.app.Open != nil {
 		if err := s.connect(ctx, c); err != nil {
 			return err
 		}
-		var err error
 		program, err := s.app.Open(ctx, Connection{s.client, names[""]})
 		if err != nil {
 			return err

@@ -30,11 +30,14 @@ var readings = []struct {
 	{"show-json", "--json show Employee employeeId=e-1", 0},
 	{"get", "get Employee employeeId=e-1", 0},
 	{"get-json", "get --json Employee employeeId=e-1", 0},
+	{"get-version", "get --version 1 Employee employeeId=e-1", 0},
+	{"get-event", "get --version 2026-04-22T12:01 Telemetry channel=c-1 deviceId=d-7", 0},
 	{"get-nothing", "get Employee employeeId=e-9", ExitNotFound},
 	{"query", "query Employee byTenant tenantId=t-1", 0},
 	{"query-part", "query Employee gsi1 tenantId=t-1 department=Sales", 0},
 	{"query-related", "query --related Telemetry channel=c-1 deviceId=d-7", 0},
 	{"log", "log Employee employeeId=e-1", 0},
+	{"log-limit", "log --limit 2 Employee employeeId=e-1", 0},
 	{"log-deleted", "log Employee employeeId=e-2", 0},
 	{"log-series", "log Telemetry channel=c-1 deviceId=d-7", 0},
 	{"diff", "diff Employee employeeId=e-1 1 3", 0},
@@ -44,8 +47,10 @@ var readings = []struct {
 	{"mistake-parts", "get Telemetry channel=c-1", ExitUsage},
 	{"mistake-index", "query Employee byName tenantId=t-1", ExitUsage},
 	{"mistake-version", "diff Employee employeeId=e-1 1 9", ExitUsage},
+	{"mistake-event", "get --version 2026-04-22 Telemetry channel=c-1 deviceId=d-7", ExitUsage},
 	{"mistake-no-version", "diff Employee employeeId=e-1 1", ExitUsage},
 	{"get-deleted", "get Employee employeeId=e-2", ExitNotFound},
+	{"mistake-tables", "--table a --table b schema", ExitUsage},
 	{"mistake-command", "shwo", ExitUsage},
 }
 
@@ -56,7 +61,7 @@ func TestCommands_ReadWithTheLockAlone(t *testing.T) {
 	for _, c := range readings {
 		r := l.run(strings.Fields(c.args)...)
 		require.Equal(t, c.code, r.code, "%s: %s", c.args, r.err)
-		if code := map[int]string{ExitUsage: "EDD-919"}[c.code]; c.name != "mistake-command" {
+		if code := map[int]string{ExitUsage: "EDD-919"}[c.code]; c.name != "mistake-command" && c.name != "mistake-tables" {
 			require.Contains(t, r.err, code)
 		}
 		golden(t, "read/"+c.name+".txt", fmt.Sprintf("$ dynastrata %s\n%s%s", c.args, r.out, r.err))

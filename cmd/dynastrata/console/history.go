@@ -44,6 +44,7 @@ func versionOf(x stored) int64 { return layout.StoredVersion(x.model.s, x.raw) }
 func (s *session) logCommand() *cli.Command {
 	return &cli.Command{
 		Name: "log", Usage: "print the history of an item, newest first", ArgsUsage: "entity part=value…",
+		Flags:         []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "print at most so many states"}},
 		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			f, e, err := s.readFamily(ctx, c)
@@ -51,8 +52,12 @@ func (s *session) logCommand() *cli.Command {
 				return err
 			}
 			states := f.states(e)
+			n := len(states)
+			if limit := int(c.Int("limit")); limit > 0 {
+				n = min(n, limit)
+			}
 			if s.out.json {
-				for _, x := range states {
+				for _, x := range states[:n] {
 					if err := s.out.object(x.object()); err != nil {
 						return err
 					}
@@ -63,10 +68,13 @@ func (s *session) logCommand() *cli.Command {
 			if e.has("timeseries.Events") {
 				rows[0] = []string{e.orderBy, "", "accepted", "reported"}
 			}
-			for i, x := range states {
+			for i, x := range states[:n] {
 				rows = append(rows, s.logRow(e, states, i, x))
 			}
 			s.out.table(rows)
+			if n < len(states) {
+				s.out.line("%s", s.out.faint(fmt.Sprintf("%d of %s", n, count(len(states), "state"))))
+			}
 			return nil
 		}),
 	}
@@ -202,20 +210,53 @@ func (e *entityModel) withoutVersions(args []string) bool {
 	})
 }
 
-// pick returns the state with a version, or the event with a value of orderBy.
+// pick returns the state with a version, or the event with a value of orderBy. Of a time, what no other event begins with is enough.
 func pick(states []stored, name string) (stored, error) {
-	var names []string
-	for _, x := range states {
-		own := x.Of
+	names := make([]string, len(states))
+	var begun []int
+	for i, x := range states {
+		names[i] = x.Of
 		if x.Kind != KindEvent {
-			own = strconv.FormatInt(versionOf(x), 10)
+			names[i] = strconv.FormatInt(versionOf(x), 10)
+		} else if strings.HasPrefix(x.Of, strings.TrimSuffix(name, "Z")) {
+			begun = append(begun, i)
 		}
-		if own == name {
+		if names[i] == name {
 			return x, nil
 		}
-		names = append(names, own)
 	}
-	return stored{}, invalid(bind.CodeConsoleName, "there is no version %s; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+	if len(begun) == 1 && name != "" {
+		return states[begun[0]], nil
+	}
+	if len(begun) > 1 {
+		return stored{}, invalid(bind.CodeConsoleName, "%d events begin with %s; the newest are: %s", len(begun), name, strings.Join(names[begun[0]:begun[0]+min(len(begun), nearest)], ", "))
+	}
+	some := "there are"
+	if len(names) > nearest {
+		some, names = "the nearest are", near(names, name)
+	}
+	return stored{}, invalid(bind.CodeConsoleName, "there is no version %s; %s: %s", name, some, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// nearest is how many states an error suggests.
+const nearest = 3
+
+// near returns the names around the place that name has among more of them, which are sorted, the newest first.
+func near(names []string, name string) []string {
+	after := func(a, b string) bool {
+		x, wrong := strconv.ParseInt(a, 10, 64)
+		y, other := strconv.ParseInt(b, 10, 64)
+		if wrong != nil || other != nil {
+			return a > b
+		}
+		return x > y
+	}
+	at := slices.IndexFunc(names, func(n string) bool { return !after(n, name) })
+	if at < 0 {
+		at = len(names)
+	}
+	from := max(0, min(at-nearest/2, len(names)-nearest))
+	return names[from : from+nearest]
 }
 
 func (s *session) printDiff(a, b stored) error {
@@ -244,6 +285,12 @@ func (s *session) printDiff(a, b stored) error {
 	for _, d := range all {
 		rows = append(rows, []string{s.marked(item.Text(d.name), d.odd()), cmp.Or(d.old.Value, "–"), cmp.Or(d.new.Value, "–")})
 	}
-	s.out.table(rows)
+	if s.out.fits(rows) {
+		s.out.table(rows)
+		return nil
+	}
+	for _, row := range rows[1:] {
+		s.out.tree(node{text: row[0], sub: []node{{text: rows[0][1] + "  " + row[1]}, {text: rows[0][2] + "  " + row[2]}}})
+	}
 	return nil
 }

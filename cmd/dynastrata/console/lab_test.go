@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -174,7 +175,11 @@ type result struct {
 
 // run runs the command with the lock of the lab.
 func (l *lab) run(args ...string) result {
-	return l.start(l.t.Context(), App{Clock: func() time.Time { return l.now }}, "", append([]string{"--lock", l.lock, "--table", l.table}, args...)...)
+	flags := []string{"--lock", l.lock}
+	if !slices.Contains(args, "--table") {
+		flags = append(flags, "--table", l.table)
+	}
+	return l.start(l.t.Context(), App{Clock: func() time.Time { return l.now }}, "", append(flags, args...)...)
 }
 
 // embedded runs the command as a program does.

@@ -133,9 +133,8 @@ func (p *printer) object(v any) error {
 	return p.failed
 }
 
-// table writes rows in columns; the first row is the header.
-func (p *printer) table(rows [][]string) {
-	var widths []int
+// columns returns the widths of the columns of rows.
+func columns(rows [][]string) (widths []int) {
 	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
@@ -144,6 +143,21 @@ func (p *printer) table(rows [][]string) {
 			widths[i] = max(widths[i], lipgloss.Width(cell))
 		}
 	}
+	return widths
+}
+
+// fits reports whether a table of rows is no wider than the terminal.
+func (p *printer) fits(rows [][]string) bool {
+	total := -2
+	for _, w := range columns(rows) {
+		total += w + 2
+	}
+	return p.width <= 0 || total <= p.width
+}
+
+// table writes rows in columns; the first row is the header.
+func (p *printer) table(rows [][]string) {
+	widths := columns(rows)
 	for n, row := range rows {
 		var b strings.Builder
 		for i, cell := range row {

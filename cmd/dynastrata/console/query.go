@@ -23,6 +23,7 @@ import (
 func (s *session) getCommand() *cli.Command {
 	return &cli.Command{
 		Name: "get", Usage: "print the current item of a key", ArgsUsage: "entity part=value…",
+		Flags:         []cli.Flag{&cli.StringFlag{Name: "version", Usage: "print a version, or an event by its time, as log lists them"}},
 		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
@@ -36,15 +37,10 @@ func (s *session) getCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			var cost spent
-			it, err := s.get(ctx, e.table, primary, &cost)
+			x, err := s.state(ctx, e, primary, c.String("version"))
 			if err != nil {
 				return err
 			}
-			if it == nil {
-				return s.absent(ctx, e, primary)
-			}
-			x := s.m.decode(e.table, it, s.app.Clock())
 			if s.out.json {
 				return s.out.object(x.object())
 			}
@@ -54,6 +50,26 @@ func (s *session) getCommand() *cli.Command {
 			return nil
 		}),
 	}
+}
+
+// state returns the current item of a key, or one of its states by its version.
+func (s *session) state(ctx context.Context, e *entityModel, primary item.Item, version string) (stored, error) {
+	if version != "" {
+		f, err := s.family(ctx, e, primary)
+		if err != nil {
+			return stored{}, err
+		}
+		return pick(f.states(e), version)
+	}
+	var cost spent
+	it, err := s.get(ctx, e.table, primary, &cost)
+	if err == nil && it == nil {
+		err = s.absent(ctx, e, primary)
+	}
+	if err != nil {
+		return stored{}, err
+	}
+	return s.m.decode(e.table, it, s.app.Clock()), nil
 }
 
 // absent returns the error for an item that is not there, which says whether a deleted copy is.
@@ -110,6 +126,7 @@ func (s *session) queryCommand() *cli.Command {
 // runQuery prints the items of e with the given leading parts of a key of the table, or of index x.
 func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index, g given, limit int, related bool) error {
 	rows := [][]string{{"kind", "key", "attributes"}}
+	var records []node // the same, with a line for each attribute
 	var cost spent
 	partitions, err := s.partitions(ctx, e, x, g, &cost)
 	if err != nil {
@@ -146,7 +163,7 @@ func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index,
 					return err
 				}
 			} else {
-				rows = append(rows, s.row(y))
+				rows, records = append(rows, s.row(y)), append(records, s.record(y))
 			}
 			if limit > 0 && n == limit {
 				break
@@ -159,8 +176,14 @@ func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index,
 	if s.out.json {
 		return nil
 	}
-	if n > 0 {
+	switch {
+	case n == 0:
+	case s.out.fits(rows):
 		s.out.table(rows)
+	default:
+		for _, record := range records {
+			s.out.tree(record)
+		}
 	}
 	s.out.line("%s", s.out.faint(fmt.Sprintf("%s, %s", count(n, "item"), cost)))
 	return nil
@@ -286,6 +309,21 @@ func (e *entityModel) queryInput(x *schema.Index, pk *schema.KeyDef, g given) (i
 
 // row returns an item as a row of a table.
 func (s *session) row(x stored) []string {
+	kind, attrs := s.kindOf(x), s.attrs(x)
+	return []string{kind, x.keyText(), strings.Join(attrs, " ")}
+}
+
+// record returns an item as a tree, with a line for each attribute.
+func (s *session) record(x stored) node {
+	n := node{text: s.kindOf(x) + "  " + x.keyText()}
+	for _, text := range s.attrs(x) {
+		n.sub = append(n.sub, node{text: text})
+	}
+	return n
+}
+
+// kindOf returns the kind of an item, of which version, and what is wrong with it.
+func (s *session) kindOf(x stored) string {
 	kind := s.out.kind(x.Kind)
 	if x.Of != "" {
 		kind += " " + x.Of
@@ -293,12 +331,16 @@ func (s *session) row(x stored) []string {
 	if x.Problem != "" {
 		kind += " " + s.out.alarm("! "+x.Problem)
 	}
-	var attrs []string
+	return kind
+}
+
+// attrs returns the attributes of an item that are neither in its key nor the library's.
+func (s *session) attrs(x stored) (all []string) {
 	for _, a := range x.Attrs {
 		part := slices.ContainsFunc(x.Parts, func(p field) bool { return p.Name == a.Name })
 		if !part && !library(x, a.Name) {
-			attrs = append(attrs, s.marked(a.label()+"="+a.Value, a.Odd))
+			all = append(all, s.marked(a.label()+"="+a.Value, a.Odd))
 		}
 	}
-	return []string{kind, x.keyText(), strings.Join(attrs, " ")}
+	return all
 }

@@ -149,6 +149,8 @@ func TestTerminal_WidthsAndColours(t *testing.T) {
 	app := App{Clock: l.app().Clock}
 	_, narrow := l.terminal(app, 40, "", "query", "Employee", "byTenant", "tenantId=t-1")
 	golden(t, "terminal/narrow.txt", narrow)
+	_, narrow = l.terminal(app, 30, "", "diff", "Employee", "employeeId=e-1", "1", "3")
+	golden(t, "terminal/narrow-diff.txt", narrow)
 	_, colored := l.terminal(app, 100, "", "show", "Employee", "employeeId=e-1")
 	require.Contains(t, colored, "␛[")
 	_, plain := l.terminal(app, 100, "", "--no-color", "show", "Employee", "employeeId=e-1")
