@@ -61,7 +61,7 @@ func (s *session) logCommand() *cli.Command {
 			}
 			rows := [][]string{{"version", "state", "written", "changed"}}
 			if e.has("timeseries.Events") {
-				rows[0] = []string{e.orderBy, "", "accepted", "reported"}
+				rows[0] = []string{strings.Join(e.order, "#"), "", "accepted", "reported"}
 			}
 			for i, x := range states {
 				rows = append(rows, s.logRow(e, states, i, x))
@@ -202,7 +202,7 @@ func (e *entityModel) withoutVersions(args []string) bool {
 	})
 }
 
-// pick returns the state with a version, or the event with a value of orderBy.
+// pick returns the state with a version, or the event with a value of orderBy and id.
 func pick(states []stored, name string) (stored, error) {
 	var names []string
 	for _, x := range states {
