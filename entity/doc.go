@@ -29,7 +29,7 @@
 //	entity.Key            name, pk, sk, table, kind, payload, reads, stream
 //	entity.GSI            name, index, pk, sk, project, missing, shards, when
 //	entity.LSI            name, index, sk, missing, when
-//	timeseries.Events     orderBy, ttl, late, maxAhead, shards, current, digits
+//	timeseries.Events     orderBy, id, ttl, late, maxAhead, shards, current, digits
 //	versioned.Lock        none
 //	versioned.Retain      ttl
 //	lifecycle.SoftDelete  ttl, unique

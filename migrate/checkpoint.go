@@ -95,6 +95,9 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 	}
 	key(s.PK)
 	key(s.SK)
+	if s.EventID != nil {
+		key(s.RelatedKeys[0])
+	}
 	for _, x := range s.Indexes {
 		line(x.Index, x.Local)
 		if n := len(x.Shards); n > 0 {

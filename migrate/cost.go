@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"slices"
+
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -24,6 +26,9 @@ func (e examiner) estimate(f *finding, newVersion bool) Cost {
 	_, keeps := schema.Feature[plan.Snapshotter](e.s)
 	if renewed && keeps {
 		units += writeUnits(item.Size(f.image))
+	}
+	if slices.Contains(f.reasons, EventKeys) {
+		return Cost{Requests: 2, ReadUnits: 1, WriteUnits: 2 * (writeUnits(item.Size(f.image)) + units)} // the new key is read
 	}
 	if claims := len(rw.Claims); claims > 0 || renewed && keeps {
 		units = 2 * (units + float64(claims)) // a transaction; a sentinel is small

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -75,7 +76,7 @@ func (e examiner) examine(f *finding, now time.Time) {
 		return
 	}
 	f.want = item.Clone(f.image)
-	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.defaulted, e.indexed, e.valued} {
+	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.eventKeyed, e.defaulted, e.indexed, e.valued} {
 		if f.problem = step(f); f.problem != "" {
 			return
 		}
@@ -170,6 +171,24 @@ func (e examiner) keyed(f *finding) Problem {
 		if err != nil || len(missing) > 0 || !item.Equal(f.owner[k.Attr], item.S(text)) {
 			return WrongKey
 		}
+	}
+	return ""
+}
+
+// eventKeyed gives an event the key with its id.
+func (e examiner) eventKeyed(f *finding) Problem {
+	if f.kind != layout.EventKind || e.s.EventID == nil {
+		return ""
+	}
+	key, missing, err := layout.KeyOfEvent(e.s, f.owner, f.want)
+	switch {
+	case slices.Contains(missing, e.s.EventID.Name):
+		return NoEventID
+	case err != nil || len(missing) > 0:
+		return WrongKey
+	case layout.KeyID(key) != layout.KeyID(layout.KeyOf(e.s, f.image)):
+		maps.Copy(f.want, key)
+		f.reasons = append(f.reasons, EventKeys)
 	}
 	return ""
 }

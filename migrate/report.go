@@ -19,6 +19,7 @@ const (
 	Marks     Reason = "marks"      // a hidden attribute is missing: the item was written by another program
 	Defaults  Reason = "defaults"   // an attribute with a default is missing
 	KeyParts  Reason = "key parts"  // an attribute is missing that the primary key is composed of
+	EventKeys Reason = "event keys" // the key of an event lacks the id that the series declares
 	Claims    Reason = "claims"     // a unique value is not claimed, or its claim expires at another time than the item
 )
 
@@ -39,6 +40,8 @@ const (
 	WrongKey    Problem = "key does not follow from its attributes" // or from its kind
 	ValueTaken  Problem = "unique value belongs to another item"    // by its sentinel; Repair of package unique may settle it
 	Unstorable  Problem = "cannot be stored as it should be"        // an index key is invalid or too long, or the item too large
+	NoEventID   Problem = "event without an id"                     // the series declares an id, and the event has none
+	EventTaken  Problem = "another event has its new key"           // with the same orderBy and id and other content
 	UnknownKind Problem = "related item of an unknown kind"         // a later version of the library may have written it
 	Busy        Problem = "written too often meanwhile"             // in each of five times Config.MaxAttempts attempts; a second run may succeed
 )

@@ -23,7 +23,7 @@ type Store interface{ engine.Holder }
 // Rewrite brings the stored items of an entity to its declaration: current items, deleted copies, snapshots and events. It
 // sets index keys that are missing or out of date, removes those of items that no longer belong in an index, adds hidden
 // attributes that other programs did not write, and claims unique values that nothing claims. Use it after a declaration
-// got an index or a constraint, and for tables that other programs have written to.
+// got an index, a constraint, or the id of a series' events, whose stored events it moves to their new keys, and for tables that other programs have written to.
 //
 // Each item is written under the condition that it has not changed since it was read; otherwise it is read again. So
 // programs can write meanwhile, and none of their writes is lost. Version, updated_at and history stay as they are unless
@@ -37,7 +37,7 @@ type Store interface{ engine.Holder }
 //
 // It costs a strongly consistent scan of the table, a read for every 100 unique values, a transaction of reads for
 // each item whose value seems to belong to another one or, with [DryRun], to be claimed by none, and one write for each item that is not as it should be, a
-// transaction if a value is claimed. Errors: *entity.InputError before any request; [ErrRunning];
+// transaction if a value is claimed. An event is moved by a read and a transaction. Errors: *entity.InputError before any request; [ErrRunning];
 // [ErrLeaseLost]; [ErrOtherWork]; *[ItemError] with [Strict]; those of requests that failed after all attempts. The report
 // is of what was done until then.
 func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
@@ -154,6 +154,7 @@ func (w *rewriter) settle(ctx context.Context, f *finding, part *Report) error {
 		}
 		if cost := w.estimate(f, w.newVersion); w.spec.Dry {
 			part.Estimate.Requests += cost.Requests
+			part.Estimate.ReadUnits += cost.ReadUnits
 			part.Estimate.WriteUnits += cost.WriteUnits
 		}
 	}
@@ -203,6 +204,8 @@ func problemOf(err error) Problem {
 	switch {
 	case errors.As(err, &taken):
 		return ValueTaken
+	case errors.Is(err, plan.ErrEventTaken):
+		return EventTaken
 	case errors.Is(err, entity.ErrConflict):
 		return Busy
 	case errors.Is(err, entity.ErrTooLarge), errors.As(err, &invalid), errors.As(err, &api) && api.ErrorCode() == "ValidationException":

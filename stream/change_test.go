@@ -149,6 +149,35 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 	})
 }
 
+// Charge is a series whose events have an id.
+type Charge struct {
+	_ entity.Key        `name:"Charge" pk:"$#{account}" sk:"$#{kind}"`
+	_ timeseries.Events `orderBy:"phase" id:"event" late:"record" shards:"2"`
+
+	Account string `dynamodbav:"account"`
+	Kind    string `dynamodbav:"kind"`
+	Phase   string `dynamodbav:"phase"`
+	Event   string `dynamodbav:"event"`
+	Cents   int    `dynamodbav:"cents" entity:"append"`
+}
+
+// The parts of the keys are what marks events in keys, which changes nothing for readers of a stream.
+func TestSeries_EventsWithIDs(t *testing.T) {
+	l := newLab(t)
+	s := entity.Must(timeseries.New[Charge](l.DB))
+	l.create()
+	event := func(id string) Charge { return Charge{Account: "e", Kind: "e", Phase: "e", Event: id} }
+	append := func(id string) func() error {
+		return func() error { return dbtest.ErrorOf(s.Append(l.Ctx, event(id))) }
+	}
+	steps(t, l, s, []step{
+		{"the first event", append("#e#"), []stream.Kind{stream.Created, stream.Appended}, 0},
+		{"another of its time", append("e"), []stream.Kind{stream.Updated, stream.Appended}, 0},
+		{"one before it", append("b"), []stream.Kind{stream.Appended}, 0},
+		{"purge", func() error { return s.Purge(l.Ctx, event("")) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
+	})
+}
+
 func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 	t.Parallel()
 	for view, want := range map[types.StreamViewType][]string{

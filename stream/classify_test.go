@@ -50,6 +50,23 @@ func TestClassify_ByKeyAlone(t *testing.T) {
 	}
 }
 
+func TestClassify_EventsWithIDsByKeyAlone(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(timeseries.New[Charge](offline(t))) // sk:"$#{kind}"
+	for sk, want := range map[string]stream.Kind{
+		"$app#v1#charge#e":         stream.Deleted,
+		"$app#v1#charge#e#e#e":     stream.EventRemoved, // of before the series had ids
+		"$app#v1#charge#e#e#e#e":   stream.EventRemoved,
+		"$app#v1#charge#c#v#1#2":   "",
+		"$app#v1#charge#c#e#1#2#3": "",
+	} {
+		c, ok, err := stream.Of(s, keysOnly(attributes{"pk": dbtest.S("$app#v1#charge#d"), "sk": dbtest.S(sk)}))
+		require.NoError(t, err, sk)
+		require.Equal(t, want != "", ok, sk)
+		require.Equal(t, want, c.Kind, sk)
+	}
+}
+
 // Bulb has no sort key and no related items.
 type Bulb struct {
 	_ entity.Key `name:"Bulb" table:"bulbs" pk:"$#{id}"`

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -34,6 +35,71 @@ type loggedReading struct {
 	At     time.Time `dynamodbav:"at"`
 	Site   string    `dynamodbav:"site" entity:"append"`
 	Value  int       `dynamodbav:"value" entity:"append"`
+}
+
+// numberedReading is a reading with an id, in four partitions.
+type numberedReading struct {
+	_ entity.Key        `name:"Numbered" pk:"$#{device}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" id:"n" late:"record" shards:"4"`
+
+	Device string    `dynamodbav:"device"`
+	At     time.Time `dynamodbav:"at"`
+	N      int       `dynamodbav:"n"`
+	Value  int       `dynamodbav:"value" entity:"append"`
+}
+
+// Events of one time are folded in the order of their ids, over all partitions, by builds and from a stream.
+func TestEventIDs_AreTheOrderOfEventsOfOneTime(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	series := entity.Must(timeseries.New[numberedReading](l.DB))
+	type seen struct {
+		Numbers []int `dynamodbav:"numbers"`
+	}
+	numbers := func(name string, opts ...timeline.SourceOption) *timeline.View[string, seen] {
+		return entity.Must(timeline.New(l.DB, timeline.Projection[string, seen]{
+			Name: name, Version: 1, Source: timeline.Series(series, opts...),
+			Handlers: []timeline.Handler[string, seen]{timeline.On("numbered.appended", func(r numberedReading) string { return r.Device },
+				func(s *seen, e timeline.Event[numberedReading]) error {
+					s.Numbers = append(s.Numbers, e.Payload.N)
+					return nil
+				})},
+		}))
+	}
+	within := numbers("within", timeline.PartitionKey(func(device string) numberedReading { return numberedReading{Device: device} }))
+	over := numbers("over")
+	add := func(ns ...int) (changes []timeline.Change) {
+		for _, n := range ns {
+			before := l.ItemsByKey()
+			l.OK(series.Append(l.Ctx, numberedReading{Device: "d", At: at(1), N: n}))
+			for key, it := range l.ItemsByKey() {
+				if before[key] == nil && it["_k"] != nil {
+					c, ok, err := stream.Of(series, l.record(it, n))
+					require.True(t, ok && err == nil, "%v", err)
+					changes = append(changes, c)
+				}
+			}
+		}
+		return changes
+	}
+	same := func(want ...int) {
+		t.Helper()
+		for _, v := range []*timeline.View[string, seen]{within, over} {
+			row, _, err := v.Get(l.Ctx, "d")
+			require.NoError(t, err)
+			require.Equal(t, want, row.State.Numbers)
+		}
+	}
+	add(3, 9, 1, 7, 5)
+	for _, v := range []*timeline.View[string, seen]{within, over} {
+		l.OK(v.Rebuild(l.Ctx))
+	}
+	same(1, 3, 5, 7, 9)
+	changes := add(11, 4)
+	require.Equal(t, timeline.ApplyResult{Applied: 1}, apply(l, within, changes[0]))
+	require.Equal(t, timeline.ApplyResult{Refolded: 1, Groups: 1}, apply(l, within, changes[1]))
+	l.OK(over.CatchUp(l.Ctx))
+	same(1, 3, 4, 5, 7, 9, 11)
 }
 
 func TestShards_TimelinesReadEveryPartitionOfASeries(t *testing.T) {

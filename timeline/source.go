@@ -208,6 +208,9 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.EventKind)), own, layout.NotExpired(o.core.Schema, now))
 	}
 	o.reads = append(o.reads, clock)
+	if id := o.core.Schema.EventID; id != nil { // events have other keys with it
+		o.timeAttrs = append(o.timeAttrs, "id "+id.Name)
+	}
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
 	return o.finish(opts)
 }
@@ -221,7 +224,14 @@ type itemEvents struct {
 }
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
-	r := &record{name: e.name, key: layout.KeyID(layout.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: layout.PayloadOf(it)}
+	s := e.o.core.Schema
+	primary := layout.KeyOf(s, it)
+	if s.EventID != nil { // the order is that of the series, over all its partitions
+		if home, ok := layout.SeriesPartition(s, primary); ok {
+			primary = home
+		}
+	}
+	r := &record{name: e.name, key: layout.KeyID(primary), item: it, payloadVersion: layout.PayloadOf(it)}
 	at, err := e.o.storedTime(e.clock, it)
 	if err == nil && e.acceptedAt != nil {
 		r.acceptedAt, err = e.acceptedAt(it)

@@ -22,10 +22,14 @@ import (
 // whose time is further in the future than that, because it would block all later ones. digits:"38" is for an integer
 // orderBy in a table that is shared with effect-dynamodb, if it is a bigint there.
 //
-// shards:"8" spreads the events of each series over that many partitions, from 2 to 100, by a hash of orderBy, for a series
+// id:"eventId" names the attribute that distinguishes events of one time: a string or an integer that the caller supplies.
+// Events are then ordered by orderBy, and by id where that is equal. Where this package says that orderBy is equal, or that
+// an event is older, it means both.
+//
+// shards:"8" spreads the events of each series over that many partitions, from 2 to 100, by a hash of orderBy and id, for a series
 // that outgrows what DynamoDB writes to one partition in a second; the current item stays one. It needs a partition key that
 // begins with $. current:"none" declares a series of events alone, without a current item: an append is one plain write, and
-// its fields are key parts, orderBy and append fields. Neither can change once there are events. docs/series.md has
+// its fields are key parts, orderBy, id and append fields. Neither can change once there are events. docs/series.md has
 // the arithmetic.
 //
 // Only [Series.Append] and [Series.AppendAll] write fields with the role append, and they write no others.
@@ -34,6 +38,7 @@ type Events struct{ _ eventsDecl }
 // events is the compiled declaration.
 type events struct {
 	orderBy  *schema.Attr
+	id       *schema.Attr // nil: orderBy alone distinguishes events
 	ttl      time.Duration
 	record   bool
 	maxAhead time.Duration
@@ -48,6 +53,14 @@ type events struct {
 func (*events) FeatureName() string { return "timeseries" }
 
 func (e *events) OrderBy() *schema.Attr { return e.orderBy }
+
+// order returns the attributes that order events, the most significant one first.
+func (e *events) order() []*schema.Attr {
+	if e.id == nil {
+		return []*schema.Attr{e.orderBy}
+	}
+	return []*schema.Attr{e.orderBy, e.id}
+}
 
 func (e *events) ordersByTime() bool { return e.orderBy.Key.Kind == key.Time }
 
@@ -83,6 +96,7 @@ func (eventsDecl) Declare(d *schema.Decl) {
 		return
 	}
 	d.Schema.Handle = constructor
+	id, hasID := d.Tag("id")
 	d.Schema.UsesTTL = d.Schema.UsesTTL || e.ttl > 0
 	d.RelatedItems(len(schema.EventInfix) + 1)
 	d.Keep(e)
@@ -97,6 +111,9 @@ func (eventsDecl) Declare(d *schema.Decl) {
 	}
 	if ok {
 		e.readOrderBy(d, name)
+	}
+	if hasID {
+		e.readID(d, id)
 	}
 	s := d.Schema // what roles contradict a series
 	appends := 0
@@ -163,6 +180,36 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	d.RelatedItems(len(schema.EventInfix) + longestText(&f))
 }
 
+// readID reads the attribute that ends the sort keys of events.
+func (e *events) readID(d *schema.Decl, name string) {
+	s, a := d.Schema, d.Schema.Attr(name)
+	if a != nil {
+		a.Clock = true
+	}
+	problem := ""
+	switch {
+	case a == nil:
+		problem = "which the struct does not have" + d.Meant(name)
+	case s.Profile.PadsNumbers():
+		problem = "but effect-dynamodb, which shares the table, knows events by orderBy alone"
+	case a == e.orderBy:
+		problem = "which is orderBy"
+	case s.KeyPart(a):
+		problem = "which is part of the primary key"
+	case a.Key == nil || a.Mixed() || a.Key.Kind != key.String && a.Key.Kind != key.Int && a.Key.Kind != key.Uint:
+		problem = "of type " + a.Type.String() + ", which must be a string or an integer"
+	case a.Optional() || a.Tag.OmitEmpty:
+		problem = "which can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty"
+	case a.Owned() || a.Role.Has(schema.SetOnce) || a.Role.Has(schema.Immutable) || a.Role.ID != "":
+		problem = "which the caller must be able to set"
+	default:
+		e.id, s.EventID = a, a
+		d.RelatedItems(len(schema.EventInfix) + len("#") + longestText(s.Profile.InDollar(a.Key)))
+		return
+	}
+	d.Problem(schema.CodeEventID, "id names the attribute %q, %s", name, problem)
+}
+
 // longestText returns the length of the longest text of f in a key. Strings have none; they are checked at each append.
 func longestText(f *key.Field) int {
 	switch {
@@ -193,8 +240,8 @@ func (e *events) finish(d *schema.Decl) {
 	}
 	if e.noCurrent { // what is stored on current items only
 		for _, a := range s.Attrs {
-			if !a.Append && a != e.orderBy && !s.KeyPart(a) {
-				d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
+			if !a.Append && !a.Clock && !s.KeyPart(a) {
+				d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy, id and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
 			}
 		}
 		for _, x := range s.Indexes {
@@ -228,6 +275,10 @@ func (e *events) finish(d *schema.Decl) {
 			s.Profile.Bigint(f)
 		}
 		e.eventKey = layout.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
+		if e.id != nil {
+			e.eventKey.Template.Segments = append(e.eventKey.Template.Segments, key.Segment{Field: s.Profile.InDollar(e.id.Key)})
+			e.eventKey.Parts = append(e.eventKey.Parts, e.id)
+		}
 		s.RelatedKeys = append(s.RelatedKeys, e.eventKey)
 	}
 }
@@ -243,7 +294,7 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 	}
 	for _, a := range parts {
 		switch {
-		case a == e.orderBy:
+		case a.Clock:
 			clock = true
 		case a.Append:
 			written++
@@ -278,6 +329,9 @@ func (e *events) Record(s *schema.Schema) schema.Record {
 	r := schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
 		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.DurationText(e.ttl)},
 	}}
+	if e.id != nil {
+		r.Settings = append(r.Settings, schema.Setting{Key: "id", Value: e.id.Name})
+	}
 	if e.noCurrent {
 		r.Settings = append(r.Settings, schema.Setting{Key: "current", Value: "none"})
 	}

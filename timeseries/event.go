@@ -29,13 +29,12 @@ type event struct {
 	primary item.Item // of the current item
 	sortKey string    // of the event item
 	at      item.Item // its primary key
-	clock   types.AttributeValue
-	carried item.Item // key parts, orderBy and the append fields that are set
+	carried item.Item // key parts, orderBy, id and the append fields that are set
 }
 
 var eventKind = item.S(layout.EventKind)
 
-// newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
+// newEvent encodes v. It leaves out fields that are neither key, orderBy, id nor append fields.
 func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
 	primary, parts, err := bind.Key(s, v, nil)
@@ -45,7 +44,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	ev := &event{c: c, e: e, primary: primary, carried: item.Clone(parts)}
 	var missing []error
 	for _, a := range s.Attrs {
-		if !a.Append && a != e.orderBy {
+		if !a.Append && !a.Clock {
 			continue
 		}
 		av, err := bind.EncodeAttr(s, a, v)
@@ -54,11 +53,10 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		}
 		_, null := av.(*types.AttributeValueMemberNULL)
 		switch {
-		case a == e.orderBy:
+		case a.Clock:
 			if err := bind.CheckPart(s, a, av); err != nil {
 				return nil, err
 			}
-			ev.clock = av
 		case a.IsRequired && item.Empty(av):
 			missing = append(missing, &entitytype.InputError{Code: bind.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
@@ -89,12 +87,15 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	return ev, nil
 }
 
+// clock returns the event's orderBy.
+func (ev *event) clock() types.AttributeValue { return ev.carried[ev.e.orderBy.Name] }
+
 // put returns the put of the event item, under the condition that no event is stored there that has not expired. It refuses an event
 // that is further in the future than maxAhead allows.
 func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	s := ev.c.Schema
 	if most := ev.e.maxAhead; most > 0 {
-		t, err := ev.e.orderBy.Format.FromValue(ev.clock)
+		t, err := ev.e.orderBy.Format.FromValue(ev.clock())
 		if err != nil {
 			return plan.Action{}, err
 		}
@@ -169,25 +170,41 @@ func (ev *event) opened(failed []plan.Failure) ([]plan.Failure, error) {
 	return failed, nil
 }
 
-// isOlder reports whether a current item's orderBy is at or after ev's. Without a current item, or without orderBy in
-// it, ev is newer. The error is a *DecodeError.
+// isOlder reports whether a current item is at or after ev, by orderBy and then by id. Without a current item, or without
+// orderBy in it, ev is newer, and so it is if the times are equal and the item has no id. The error is a *DecodeError.
 func (ev *event) isOlder(current item.Item) (bool, error) {
-	av, ok := current[ev.e.orderBy.Name]
-	if !ok {
-		return false, nil
+	for _, a := range ev.e.order() {
+		av, ok := current[a.Name]
+		if !ok {
+			return false, nil
+		}
+		order, ok := expr.Compares(av, ev.carried[a.Name])
+		if !ok {
+			return false, &entitytype.DecodeError{Entity: ev.c.Schema.Name, Attr: a.Name, Problem: "the order of events is of another type than the struct's"}
+		}
+		if order != 0 {
+			return order > 0, nil
+		}
 	}
-	order, ok := expr.Compares(av, ev.clock)
-	if !ok {
-		return false, &entitytype.DecodeError{Entity: ev.c.Schema.Name, Attr: ev.e.orderBy.Name, Problem: "orderBy is of another type than the struct's"}
+	return true, nil
+}
+
+// newer holds for a current item that is before ev: the condition of isOlder, for DynamoDB.
+func (ev *event) newer() expr.Cond {
+	clock := ev.e.orderBy.Path
+	newer := []expr.Cond{expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, ev.clock())}
+	if id := ev.e.id; id != nil {
+		before := expr.Any(expr.Compare(expr.NotExists, id.Path), expr.Compare(expr.Lt, id.Path, ev.carried[id.Name]))
+		newer = append(newer, expr.All(expr.Compare(expr.Eq, clock, ev.clock()), before))
 	}
-	return order >= 0, nil
+	return expr.Any(newer...)
 }
 
 // advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
 // same field the last one counts; fields that no event carries do not change. The condition is that the current item is
 // older than first.
 func advance(a *joinedAdvance, first *event) (plan.Action, error) {
-	c, e, in := first.c, first.e, a.in
+	c, in := first.c, a.in
 	s := c.Schema
 	folded := item.Item{}
 	for _, ev := range a.evs {
@@ -215,15 +232,13 @@ func advance(a *joinedAdvance, first *event) (plan.Action, error) {
 		changes = append(changes, keys...)
 	}
 	changes, writeID := plan.WithWriteID(s, append(changes, s.Hidden...), in.WriteID)
-	clock := e.orderBy.Path
-	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	cond := expr.All(newer, a.user)
+	cond := expr.All(first.newer(), a.user)
 	if len(s.Folded) > 0 {
-		cond = expr.All(newer, a.user, layout.CaseGuard(s, first.carried))
+		cond = expr.All(cond, layout.CaseGuard(s, first.carried))
 	}
 	return plan.Action{
 		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID, Fold: a,
-		Final: func(current item.Item) bool { // orderBy never goes back
+		Final: func(current item.Item) bool { // orderBy and id never go back
 			older, err := first.isOlder(current)
 			return older && err == nil
 		},

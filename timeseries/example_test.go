@@ -51,6 +51,33 @@ func ExampleOps_Append() {
 	//          if attribute_not_exists(pk) OR _ttl <= 1776852005
 }
 
+// Payment is an event that has an id: two payments of one second are two events.
+type Payment struct {
+	_ entity.Key        `name:"Payment" pk:"$#{account}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" id:"payment" late:"record"`
+
+	Account string    `dynamodbav:"account"`
+	At      time.Time `dynamodbav:"at" entity:"time=s"`
+	Payment string    `dynamodbav:"payment"`
+	Cents   int       `dynamodbav:"cents" entity:"append"`
+}
+
+// The current item is compared by time, and by id where the times are equal.
+func ExampleOps_Append_id() {
+	payments := entity.Must(timeseries.New[Payment](printer()))
+	ten := time.Date(2026, 4, 22, 10, 0, 0, 0, time.UTC)
+
+	fmt.Println(payments.Op().Append(Payment{Account: "a-1", At: ten, Payment: "p-7", Cents: 1250}))
+	// Output:
+	// Append Payment on app
+	//   update pk="$app#v1#payment#a-1" sk="$app#v1#payment"
+	//          SET account = "a-1", at = "2026-04-22T10:00:00Z", payment = "p-7", cents = 1250, __edd_e__ = "Payment", _w = "w-1"
+	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z" OR (at = "2026-04-22T10:00:00Z" AND (attribute_not_exists(payment) OR payment < "p-7"))) AND attribute_not_exists(_pv)
+	//   put    pk="$app#v1#payment#a-1" sk="$app#v1#payment#e#2026-04-22T10:00:00Z#p-7"
+	//          {__edd_e__="Payment", _at="2026-04-22T10:00:05.000000000Z", _k="e", _w="w-1", account="a-1", at="2026-04-22T10:00:00Z", cents=1250, payment="p-7"}
+	//          if attribute_not_exists(pk)
+}
+
 // A condition of the caller is joined to the comparison of the clocks.
 func ExampleOps_Append_condition() {
 	weather := entity.Must(timeseries.New[Weather](printer()))

@@ -14,10 +14,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-// History reads the events of one series in the order of orderBy, or newest first with entity.Desc. A condition must be
-// on orderBy: entity.Between, entity.Eq, a lower bound (Ge or Gt) and an upper bound (Le or Lt), or entity.BeginsWith
-// for strings; conditions on other fields go into entity.Filter. Expired events are left out unless
-// entity.IncludeExpired is given. An event has the key, orderBy and the append fields that it carried, but no
+// History reads the events of one series in the order of orderBy and id, or newest first with entity.Desc. A condition must be
+// on orderBy, or on the id after an entity.Eq of orderBy: entity.Between, entity.Eq, a lower bound (Ge or Gt) and an upper bound (Le or Lt), or entity.BeginsWith
+// for strings. A range of orderBy has all events of its ends. Conditions on other fields go into entity.Filter. Expired events are left out unless
+// entity.IncludeExpired is given. An event has the key, orderBy, id and the append fields that it carried, but no
 // enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of
 // events read.
 //
@@ -64,7 +64,8 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *bi
 	return query.Items(query.OfEach(where, query.BuildEach(src, key, spec)))
 }
 
-// At returns the newest event at time t: the last one whose orderBy is not after t. It reads strongly consistently,
+// At returns the newest event at time t: the last one whose orderBy is not after t, of several with that
+// time the one with the greatest id. It reads strongly consistently,
 // skips expired events and usually costs one request, or with shards:"P" P requests. orderBy must be a time; for others, use
 // History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
 func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {

@@ -46,7 +46,8 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 	t.Parallel()
 	telemetry, meters, channels, vaults := on[Telemetry](t), on[Meter](t), on[Channel](t), on[Vault](t)
 	trackers, scales := on[Tracker](t), on[Scale](t)
-	sharded, alone, log := on[Sharded](t), on[Alone](t), on[Log](t)
+	sharded, alone, log, charges := on[Sharded](t), on[Alone](t), on[Log](t), on[Charge](t)
+	c := entity.Fields[Charge]()
 	f, v, enriched := entity.Fields[Telemetry](), entity.Fields[Vault](), tick(3, 3)
 	enriched.AccountID, enriched.Diagnostics = "acct-1", "fine"
 	for name, plan := range map[string]fmt.Stringer{
@@ -61,6 +62,10 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"append-shards":       sharded.Op().Append(Sharded(singleOf("g-1", fact{at: 1}))),
 		"append-alone":        alone.Op().Append(Alone(singleOf("g-1", fact{at: 1}))),
 		"append-alone-shards": log.Op().Append(Log(singleOf("g-1", fact{at: 1}))),
+		"append-id":           charges.Op().Append(charge("a", fact{at: 3, a: 7})),
+		"history-id":          charges.History(Charge{Account: "a"}, entity.Gt(&c.At, at(1)), entity.Le(&c.At, at(2))),
+		"history-id-of":       charges.History(Charge{Account: "a"}, entity.Eq(&c.At, at(1)), entity.Ge(&c.Event, "a#b%")),
+		"history-id-one":      charges.History(Charge{Account: "a"}, entity.Eq(&c.At, at(1)), entity.Eq(&c.Event, "#e#")),
 		"history-shards":      log.History(Log(singleOf("g-1", fact{})), entity.Ge(&entity.Fields[Log]().At, at(0)), entity.Desc(), entity.Limit(3)),
 		"history-alone":       alone.History(Alone(singleOf("g-1", fact{}))),
 		"update":              telemetry.Op().Update(device, entity.Set(&f.AccountID, "acct-1"), entity.Remove(&f.Diagnostics)),

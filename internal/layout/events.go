@@ -11,7 +11,7 @@ import (
 )
 
 // EventKey returns the primary key of the event with a sort key, of the series with the primary key of its current item. Two
-// events with the same orderBy have the same sort key, so they meet in one partition.
+// events with the same orderBy and id have the same sort key, so they meet in one partition.
 func EventKey(s *schema.Schema, primary item.Item, sortKey string) item.Item {
 	k := item.Clone(primary)
 	k[s.SK.Attr] = item.S(sortKey)
@@ -19,6 +19,16 @@ func EventKey(s *schema.Schema, primary item.Item, sortKey string) item.Item {
 		k[s.PK.Attr] = inEventPartition(s, primary, key.Shard(sortKey, n))
 	}
 	return k
+}
+
+// KeyOfEvent returns the primary key that an event of the series with the primary key of its current item has by its attributes, or those
+// that it lacks.
+func KeyOfEvent(s *schema.Schema, primary, event item.Item) (key item.Item, missing []string, err error) {
+	text, missing, err := s.RelatedKeys[0].Template.Compose(event)
+	if err != nil || len(missing) > 0 {
+		return nil, missing, err
+	}
+	return EventKey(s, primary, text), nil, nil
 }
 
 // inEventPartition returns the key of one of the partitions of a series' events.

@@ -56,7 +56,10 @@ func Suffix(s *schema.Schema, primary, it item.Item) (string, bool) {
 func CurrentKey(s *schema.Schema, related item.Item, infix string) (item.Item, bool) {
 	sk, _ := SortKey(s, related)
 	at := strings.LastIndex(sk, infix)
-	if at < 0 || at+len(infix) == len(sk) {
+	if s.EventID != nil && infix == schema.EventInfix { // orderBy can be the text of the infix
+		at = ownLength(s, sk)
+	}
+	if at < 0 || !strings.HasPrefix(sk[at:], infix) || at+len(infix) == len(sk) {
 		return nil, false
 	}
 	k := KeyOf(s, related)
@@ -68,6 +71,20 @@ func CurrentKey(s *schema.Schema, related item.Item, infix string) (item.Item, b
 	}
 	k[s.SK.Attr] = item.S(sk[:at])
 	return k, true
+}
+
+// ownLength returns the length of the current item's sort key in that of a related one: of the prefix and as many segments as the
+// template has. It returns -1 if there are fewer.
+func ownLength(s *schema.Schema, sk string) int {
+	t := s.SK.Template
+	rest, ok := strings.CutPrefix(sk, t.Prefix)
+	for i := 0; ok && i <= len(t.Segments); i++ {
+		_, rest, ok = strings.Cut(rest, "#")
+	}
+	if !ok {
+		return -1
+	}
+	return len(sk) - len(rest) - len("#")
 }
 
 // RelatedSortKey returns the definition of the sort key of the related items under infix: the sort key of the current

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -15,7 +16,7 @@ import (
 
 // Rewriting describes the item that should be stored.
 type Rewriting struct {
-	Item    item.Item // nil: it stays as it is
+	Item    item.Item // nil: it stays as it is; an event with another key is moved there
 	Current bool      // it is a current item
 	// SameState says that only the form of the item changes. It keeps its write id, by which its snapshot is known.
 	SameState bool
@@ -78,9 +79,39 @@ func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool
 		case rw.Item != nil && newVersion && rw.Current:
 			return op.renewed(in, rw)
 		}
-		return op.rewritten(in, rw)
+		return op.rewritten(ctx, r, in, rw)
 	}
 	return op
+}
+
+// ErrEventTaken is the error of an event that cannot be moved to its new key.
+var ErrEventTaken = errors.New("another event has the new key")
+
+// moved puts an event under its new key and deletes it under the old one. If the same event is there already, it is only deleted.
+func (op *Op) moved(ctx context.Context, r layout.Reader, in *Input, old Action, event item.Item) (*Plan, error) {
+	s, key := op.Schema, layout.KeyOf(op.Schema, event)
+	there, err := layout.GetItem(ctx, r, s, op.Table, key)
+	if err != nil {
+		return nil, err
+	}
+	old.Kind, old.Changes, old.WriteID, old.Pin = Delete, nil, "", expr.Cond{}
+	put := Action{Kind: Put, Table: op.Table, Key: key, Item: event, Cond: s.Absent, Refusal: Again}
+	if there.Raw != nil {
+		if put.Cond, _, err = Unchanged(s, there.Raw); err != nil {
+			return nil, err
+		}
+		if !layout.Expired(s, there.Raw, in.Now) {
+			put.Kind, put.Item = Check, nil
+			for _, a := range s.Attrs {
+				if a.Append && !item.Equal(there.Item[a.Name], event[a.Name]) {
+					return nil, ErrEventTaken
+				}
+			}
+		}
+	}
+	p := Join([]Action{old, put}, 2, Result{Item: event})
+	p.EntityActions = 1
+	return p, bind.CheckSize(s, item.Size(event))
 }
 
 // renewed writes the item as an update does.
@@ -112,7 +143,7 @@ func (op *Op) renewed(in *Input, rw Rewriting) (*Plan, error) {
 }
 
 // rewritten changes the attributes that differ, without a trace in version, time and history.
-func (op *Op) rewritten(in *Input, rw Rewriting) (*Plan, error) {
+func (op *Op) rewritten(ctx context.Context, r layout.Reader, in *Input, rw Rewriting) (*Plan, error) {
 	s := op.Schema
 	guard, pin, err := Unchanged(s, in.Image)
 	if err != nil {
@@ -132,6 +163,9 @@ func (op *Op) rewritten(in *Input, rw Rewriting) (*Plan, error) {
 			main.Pin = expr.Cond{} // the guard can hold after the write too, which has the same effect when it is repeated
 		}
 		main.Changes = differences(in.Image, after)
+	}
+	if layout.KeyID(layout.KeyOf(s, after)) != layout.KeyID(op.Key) {
+		return op.moved(ctx, r, in, main, after)
 	}
 	claims, err := ClaimsOf(op, in, after, rw.Claims)
 	if err != nil {

@@ -61,7 +61,7 @@ func (b *builder) leading() (err error) {
 		parts = b.SK.Parts
 	}
 	if b.Exact {
-		parts = parts[:len(parts)-1]
+		parts = b.Schema.SK.Parts
 	}
 	for i, a := range parts {
 		if a.Index == nil { // no field of the value
@@ -109,7 +109,7 @@ func (b *builder) target(c bind.Cond) (*schema.Attr, error) {
 		parts = b.SK.Parts
 	}
 	switch {
-	case !n.Top || !b.SK.Has(n.Attr) || b.Exact && n.Attr != parts[len(parts)-1]:
+	case !n.Top || !b.SK.Has(n.Attr) || b.Exact && b.Schema.SK.Has(n.Attr):
 		return nil, b.fail(b.Code, n.Attr, "the field cannot have a range condition here; %s", b.Other)
 	case b.lead < len(parts) && parts[b.lead] == n.Attr:
 		return n.Attr, nil

@@ -28,7 +28,7 @@ type Source struct {
 	PK, SK *schema.KeyDef   // SK is nil if there is no sort key
 	Spread []*schema.KeyDef // what PK is in each partition that is read; nil: one
 	Verb   string           // for messages: Query, History
-	// Exact makes the partition value have all parts of the sort key but the last. Otherwise it has as many as are set.
+	// Exact makes the partition value have all parts of the primary key. Otherwise it has as many of the sort key as are set.
 	Exact bool
 	// Other explains what to do instead of a condition on anything but the next part. Code is the code of that error.
 	Code, Other string

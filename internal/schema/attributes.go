@@ -30,7 +30,7 @@ type Attr struct {
 	Key        *key.Field     // how it is written as a key part; nil if it cannot be one
 	Scalar     types.ScalarAttributeType
 	Append     bool // written by Append only
-	Clock      bool // orderBy of a series: written by Append only
+	Clock      bool // orderBy or id of a series: written by Append only
 	Exact      bool // a time that is finer than Format is an error: the attribute is part of a key or orders a series
 	Free       bool // an update may change it in every way
 	IsOwned    bool // see Owned; Build sets this and the next two

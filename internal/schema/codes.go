@@ -25,6 +25,7 @@ const (
 	CodeSeriesSoftDelete = "EDD-9015" // a series also has soft delete: keep one [series]
 	CodeNoAppendField    = "EDD-9016" // no field has the role `append`: tag what devices report [series]
 	CodeMixedIndexKey    = "EDD-9017" // an append cannot compose an index key: do not mix appended and enriched fields [series]
+	CodeEventID          = "EDD-9019" // `id` of a series is unknown, optional, or no string or integer; in a shared table: name a plain field [series]
 	CodeUniqueAppend     = "EDD-9018" // a unique constraint of a series names append fields or key parts alone: use enrichment [series]
 
 	CodeNoKeyDeclaration = "EDD-9030" // no `entity.Key`, or several: declare exactly one [entities]

@@ -112,6 +112,7 @@ type Schema struct {
 	// EventPartitions are the partition keys of a series' events, in the order of their numbers; nil if events are in the
 	// partition of the current item.
 	EventPartitions []*KeyDef
+	EventID         *Attr  // ends the sort keys of events, after orderBy; nil: they end with that
 	NoCurrent       bool   // a series without a current item
 	Expires         bool   // current items can have the TTL attribute
 	UsesTTL         bool   // some item of the entity can have the TTL attribute

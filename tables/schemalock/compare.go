@@ -413,6 +413,8 @@ func judgeFeature(words []string, a, b string) (bool, string) {
 	switch {
 	case len(words) == 2 && slices.Contains(laterOnly, words[1]):
 		return false, "affects only later writes"
+	case len(words) == 2 && words[1] == "id" && a == "":
+		return true, "existing events have keys without an id until migrate.Rewrite has run"
 	case len(words) == 2 && words[1] == "expires" && a == "":
 		return false, "affects only later writes; Repair gives existing sentinels the expiry of their items"
 	case len(words) == 2:

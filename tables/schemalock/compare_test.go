@@ -409,6 +409,7 @@ var mutations = map[string]modelChange{
 	"events ttl":     {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"8d"`) }, "timeseries.Events ttl"},
 	"events no ttl":  {beat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "timeseries.Events ttl\nttl"},
 	"late":           {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" late:"record" maxAhead:"1h"`) }, ""},
+	"events id":      {beat, func(m *model) { m.tag("Owner", `dynamodbav:"owner"`); m.declare(1, `orderBy:"at" id:"owner" ttl:"7d"`) }, "!timeseries.Events events\n!timeseries.Events id\nattribute owner"},
 	"events shards":  {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" shards:"8"`) }, "!timeseries.Events shards"},
 	"events reshard": {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"9"`) }, "!timeseries.Events shards"},
 	"events joined":  {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "!timeseries.Events shards"},

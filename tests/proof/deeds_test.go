@@ -98,6 +98,7 @@ var declarations = []func(*entity.DB) error{
 		series[Recording](db)
 		series[Spread](db)
 		series[Alone](db)
+		series[Several](db)
 		view(db)
 		return nil
 	},
@@ -276,6 +277,11 @@ func aloneEvent(id string, at int64, a int) Alone {
 	return Alone{Reading: Reading{ID: id, At: at, A: a}}
 }
 
+// several is an event of the fourth time, with an id.
+func several(id, event string, a int) Several {
+	return Several{Event: event, Reading: Reading{ID: id, At: 4, A: a}}
+}
+
 // reported appends events, undisturbed.
 func reported(times ...int64) func(*bench) error {
 	return func(b *bench) error {
@@ -295,6 +301,12 @@ func reported(times ...int64) func(*bench) error {
 		}
 		return nil
 	}
+}
+
+// identified appends two events of one time, undisturbed.
+func identified(b *bench) error {
+	_, err := series[Several](b.look).AppendAll(b.Ctx, []Several{several(b.id, "a", 1), several(b.id, "c", 2)})
+	return err
 }
 
 // lagging puts the current item back to the first of two events, as a restore from a backup does.
@@ -326,6 +338,18 @@ func seriesDeeds() []deed {
 		{name: "Append, recorded", before: reported(1, 3), do: func(b *bench) error {
 			return failure(series[Recording](b.db).Append(b.Ctx, recorded(b.id, 2, 2)))
 		}},
+		{name: "Append, id", before: identified, do: func(b *bench) error {
+			return failure(series[Several](b.db).Append(b.Ctx, several(b.id, "d", 7)))
+		}},
+		{name: "Append, id before another", before: identified, do: func(b *bench) error {
+			return failure(series[Several](b.db).Append(b.Ctx, several(b.id, "b", 7)))
+		}},
+		{name: "Append, id again", before: identified, do: func(b *bench) error {
+			return failure(series[Several](b.db).Append(b.Ctx, several(b.id, "c", 2)))
+		}},
+		{name: "AppendAll, ids", before: identified, do: func(b *bench) error {
+			return failure(series[Several](b.db).AppendAll(b.Ctx, []Several{several(b.id, "d", 4), several(b.id, "b", 2), several(b.id, "e", 5)}))
+		}, pieces: true, reports: true},
 		{name: "AppendAll, one series", before: reported(1, 3), do: func(b *bench) error {
 			return failure(series[Dropping](b.db).AppendAll(b.Ctx, []Dropping{dropped(b.id, 7, 7), dropped(b.id, 2, 2), dropped(b.id, 5, 5)}))
 		}},

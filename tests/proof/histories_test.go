@@ -58,10 +58,16 @@ func calm(h engine.Holder) {
 
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	t.Run("series, late events dropped", histories(seriesGame("series, late events dropped", dropsLate, seriesVerbs, func(v *Dropping) *Reading { return &v.Reading })))
-	t.Run("series, late events recorded", histories(seriesGame("series, late events recorded", recordsLate, seriesVerbs, func(v *Recording) *Reading { return &v.Reading })))
-	t.Run("series, three partitions", histories(seriesGame("series, three partitions", recordsLate, spreadVerbs, func(v *Spread) *Reading { return &v.Reading })))
-	t.Run("series, no current item", histories(seriesGame("series, no current item", knowsNone, aloneVerbs, func(v *Alone) *Reading { return &v.Reading })))
+	t.Run("series, late events dropped", histories(seriesGame("series, late events dropped", dropsLate, seriesVerbs, fields[Dropping]{reading: func(v *Dropping) *Reading { return &v.Reading }})))
+	t.Run("series, late events recorded", histories(seriesGame("series, late events recorded", recordsLate, seriesVerbs, fields[Recording]{reading: func(v *Recording) *Reading { return &v.Reading }})))
+	t.Run("series, three partitions", histories(seriesGame("series, three partitions", recordsLate, spreadVerbs, fields[Spread]{reading: func(v *Spread) *Reading { return &v.Reading }})))
+	t.Run("series, no current item", histories(seriesGame("series, no current item", knowsNone, aloneVerbs, fields[Alone]{reading: func(v *Alone) *Reading { return &v.Reading }})))
+	t.Run("series, events with ids", histories(seriesGame("series, events with ids", dropsLate, seriesVerbs, fields[Identified]{
+		func(v *Identified) *Reading { return &v.Reading }, func(v *Identified) *string { return &v.Event },
+	})))
+	t.Run("series, ids in three partitions", histories(seriesGame("series, ids in three partitions", recordsLate, spreadVerbs, fields[Several]{
+		func(v *Several) *Reading { return &v.Reading }, func(v *Several) *string { return &v.Event },
+	})))
 	t.Run("record, states kept", histories(recordGame("record, states kept", recordVerbs, func(v *Kept) *Record { return &v.Record })))
 	t.Run("record, states passing", histories(recordGame("record, states passing", recordVerbs, func(v *Passing) *Record { return &v.Record })))
 	t.Run("record, single requests", histories(singleGame("record, single requests", func(v *Locked) *Record { return &v.Record })))

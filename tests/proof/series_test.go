@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -39,6 +40,22 @@ type Alone struct {
 	Reading
 }
 
+// Identified is a series whose events have an id.
+type Identified struct {
+	_     entity.Key        `name:"Identified" pk:"$#{id}" sk:"$"`
+	_     timeseries.Events `orderBy:"at" id:"event"`
+	Event string            `dynamodbav:"event"`
+	Reading
+}
+
+// Several is an Identified that keeps late events, in three partitions.
+type Several struct {
+	_     entity.Key        `name:"Several" pk:"$#{id}" sk:"$"`
+	_     timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"3"`
+	Event string            `dynamodbav:"event"`
+	Reading
+}
+
 // Reading is an event of all.
 type Reading struct {
 	ID string  `dynamodbav:"id"`
@@ -47,8 +64,41 @@ type Reading struct {
 	B  *string `dynamodbav:"b,omitempty" entity:"append"`
 }
 
-// times is how many different times the events of a history have.
+// times is how many different times the events of a history have. Where events have an id, three of these are one time.
 const times = 7
+
+// ids are the ids of the events of one time, in order. They have what separates the parts of keys.
+var ids = []string{"#e#", "a", "a#b"}
+
+// fields are the fields of an event, by a function for each; event is nil without an id.
+type fields[T any] struct {
+	reading func(*T) *Reading
+	event   func(*T) *string
+}
+
+func (x fields[T]) build(id string, f fact) (v T) {
+	*x.reading(&v) = Reading{ID: id, At: int64(f.at), A: f.a}
+	if x.event != nil && f.at > 0 {
+		x.reading(&v).At = int64(f.at-1)/3 + 1
+		*x.event(&v) = ids[(f.at-1)%3]
+	}
+	if f.b != "" {
+		x.reading(&v).B = &f.b
+	}
+	return v
+}
+
+func (x fields[T]) read(v T) fact {
+	r := x.reading(&v)
+	f := fact{at: int(r.At), a: r.A}
+	if x.event != nil && f.at > 0 {
+		f.at = 3*(f.at-1) + slices.Index(ids, *x.event(&v)) + 1
+	}
+	if r.B != nil {
+		f.b = *r.B
+	}
+	return f
+}
 
 // fact is what an event reports; b is "" for nothing.
 type fact struct {
@@ -99,7 +149,7 @@ const (
 )
 
 // seriesGame is the game of a series.
-func seriesGame[T any](name string, late lateness, verbs []string, at func(*T) *Reading) game[seriesState, seriesIn, seriesOut] {
+func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) game[seriesState, seriesIn, seriesOut] {
 	return game[seriesState, seriesIn, seriesOut]{
 		name: name,
 		open: func(db *entity.DB, id string) (func(context.Context, seriesIn) (seriesOut, error), error) {
@@ -108,15 +158,7 @@ func seriesGame[T any](name string, late lateness, verbs []string, at func(*T) *
 				return nil, err
 			}
 			calm(s)
-			make := func(f fact) T {
-				var v T
-				*at(&v) = Reading{ID: id, At: int64(f.at), A: f.a}
-				if f.b != "" {
-					at(&v).B = &f.b
-				}
-				return v
-			}
-			return func(ctx context.Context, in seriesIn) (seriesOut, error) { return playSeries(ctx, s, at, make, in) }, nil
+			return func(ctx context.Context, in seriesIn) (seriesOut, error) { return playSeries(ctx, s, id, x, in) }, nil
 		},
 		choose: func(rng *rand.Rand, _ *notes) seriesIn {
 			event := func(at int) fact {
@@ -169,38 +211,30 @@ func seriesGame[T any](name string, late lateness, verbs []string, at func(*T) *
 	}
 }
 
-func playSeries[T any](ctx context.Context, s *timeseries.Series[T], at func(*T) *Reading, build func(fact) T, in seriesIn) (out seriesOut, err error) {
-	read := func(v T) fact {
-		r := at(&v)
-		f := fact{at: int(r.At), a: r.A}
-		if r.B != nil {
-			f.b = *r.B
-		}
-		return f
-	}
+func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, x fields[T], in seriesIn) (out seriesOut, err error) {
 	switch in.verb {
 	case "get":
-		v, err := s.Get(ctx, build(fact{}), entity.Consistent())
+		v, err := s.Get(ctx, x.build(id, fact{}), entity.Consistent())
 		if errors.Is(err, entity.ErrNotFound) {
 			return seriesOut{facts: fact{}.String()}, nil
 		}
-		return seriesOut{facts: read(v).String()}, err
+		return seriesOut{facts: x.read(v).String()}, err
 	case "history":
-		all, err := s.History(build(fact{})).Collect(ctx)
+		all, err := s.History(x.build(id, fact{})).Collect(ctx)
 		var state seriesState
 		for _, v := range all {
-			state.events[read(v).at] = read(v)
+			state.events[x.read(v).at] = x.read(v)
 		}
 		return seriesOut{facts: state.stored()}, err
 	}
 	var results []timeseries.Result[T]
 	if in.verb == "append" {
 		results = make([]timeseries.Result[T], 1)
-		results[0], err = s.Append(ctx, build(in.list[0]))
+		results[0], err = s.Append(ctx, x.build(id, in.list[0]))
 	} else {
 		evs := make([]T, len(in.list))
 		for i, f := range in.list {
-			evs[i] = build(f)
+			evs[i] = x.build(id, f)
 		}
 		results, err = s.AppendAll(ctx, evs)
 	}
@@ -215,7 +249,7 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], at func(*T)
 		}
 		reasons = append(reasons, reason)
 		if current, err := r.Current(ctx); err == nil {
-			known := read(current).at
+			known := x.read(current).at
 			out.behind = out.behind || known < in.list[i].at && r.Reason != timeseries.Collision
 		}
 	}

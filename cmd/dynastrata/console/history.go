@@ -66,7 +66,7 @@ func (s *session) logCommand() *cli.Command {
 			}
 			rows := [][]string{{"version", "state", "written", "changed"}}
 			if e.has("timeseries.Events") {
-				rows[0] = []string{e.orderBy, "", "accepted", "reported"}
+				rows[0] = []string{strings.Join(e.order, "#"), "", "accepted", "reported"}
 			}
 			for i, x := range states[:n] {
 				rows = append(rows, s.logRow(e, states, i, x))
@@ -210,7 +210,7 @@ func (e *entityModel) withoutVersions(args []string) bool {
 	})
 }
 
-// pick returns the state with a version, or the event with a value of orderBy. Of a time, what no other event begins with is enough.
+// pick returns the state with a version, or the event with a value of orderBy and id. Of these, what no other event begins with is enough.
 func pick(states []stored, name string) (stored, error) {
 	names := make([]string, len(states))
 	var begun []int

@@ -57,7 +57,7 @@ type stored struct {
 	Kind     Kind
 	Problem  string  // why it does not belong, "" if it does
 	Parts    []field // of the key of the current item that it is or belongs to
-	Of       string  // what distinguishes a related item: the version, orderBy, the time of the delete, the constraint
+	Of       string  // what distinguishes a related item: the version, orderBy and id, the time of the delete, the constraint
 	Attrs    []field // by name, without the primary key
 	Size     int     // in bytes, as DynamoDB counts
 	Expires  time.Time
@@ -220,19 +220,19 @@ func (m *model) distinction(x *stored) string {
 	if x.Kind == KindCurrent || infix == "" {
 		return ""
 	}
-	text, _ := layout.SortKey(x.model.s, x.raw)
-	at := strings.LastIndex(text, infix)
-	if at < 0 {
+	current, ok := layout.CurrentKey(x.model.s, x.raw, infix)
+	if !ok {
 		return ""
 	}
-	suffix := text[at+len(infix):]
+	suffix, _ := layout.Suffix(x.model.s, current, x.raw)
+	suffix = suffix[len(infix):]
 	switch x.Kind {
 	case KindVersion:
 		if n, err := strconv.ParseInt(strings.TrimPrefix(suffix, "~"), 10, 64); err == nil {
 			return strconv.FormatInt(n, 10)
 		}
 	case KindEvent:
-		if m.hides(x.model, x.model.orderBy) {
+		if slices.ContainsFunc(x.model.order, func(name string) bool { return m.hides(x.model, name) }) {
 			return hidden
 		}
 	}

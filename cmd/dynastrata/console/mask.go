@@ -204,7 +204,7 @@ func (k *masker) obstacle(e *entityModel, name string) string {
 	switch a := e.s.Attr(name); {
 	case a.Owned() && a.Role.Context == "": // what a context gives is in the item alone
 		return "is set by the library, which stores it elsewhere too"
-	case name == e.orderBy:
+	case slices.Contains(e.order, name):
 		return "is the order of the events"
 	case name == e.s.Options.TTL || name == e.setting("lifecycle.TTL from"):
 		return "shows in the time at which items expire"

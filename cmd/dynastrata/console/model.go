@@ -26,7 +26,7 @@ type entityModel struct {
 	facts    schemalock.Entity
 	table    string // physical
 	uniques  []constraint
-	orderBy  string // of a series
+	order    []string // of a series: the attributes orderBy and id
 	features []string
 	derived  Kind // of the items of a read model; "" for others
 	guarded  bool // the read model is made from entities that have secrets, or may be

@@ -151,8 +151,12 @@ func (r *restorer) fact(what, value string) {
 			r.unique(strings.TrimSuffix(name, ")"))
 		}
 	case what == "timeseries.Events orderBy":
-		r.e.orderBy = value
+		r.e.order = slices.Insert(r.e.order, 0, value)
 		r.attr(value).Clock = true
+	case what == "timeseries.Events id":
+		r.e.order = append(r.e.order, value)
+		r.s.EventID = r.attr(value)
+		r.s.EventID.Clock = true
 	case what == "timeseries.Events events":
 		if t, parts := r.template(what, value, true); t != nil && r.s.SK != nil {
 			r.s.RelatedKeys = append(r.s.RelatedKeys, &schema.KeyDef{Attr: r.s.SK.Attr, Path: r.s.SK.Path, Template: t, Parts: parts, Prefixed: true, Type: r.s.SK.Type})

@@ -95,7 +95,7 @@ func pieces(c constraint) string { return (&schema.KeyDef{Template: c.key}).Stri
 func (e *entityModel) shape(k Kind) shownItem {
 	x := shownItem{Kind: k, Partition: e.s.PK.String(), Sort: e.s.SK.String(), Lives: e.lives(k)}
 	if infix := infixOf(k); infix != "" && k != KindCurrent {
-		last := map[Kind]string{KindEvent: "{" + e.orderBy + "}", KindVersion: "{version}", KindDeleted: "{time of the delete}"}[k]
+		last := map[Kind]string{KindEvent: "{" + strings.Join(e.order, "}#{") + "}", KindVersion: "{version}", KindDeleted: "{time of the delete}"}[k]
 		x.Sort += infix + last
 	}
 	return x

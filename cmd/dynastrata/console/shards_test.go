@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tables/schemalock"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // Job is in an index whose partitions are spread over four.
@@ -28,6 +29,44 @@ type Job struct {
 	ID    string `dynamodbav:"id"`
 	State string `dynamodbav:"state"`
 	Rank  int    `dynamodbav:"rank" entity:"zero"`
+}
+
+// Charge is a series whose events have an id.
+type Charge struct {
+	_ entity.Key        `name:"Charge" pk:"$#{account}" sk:"$"`
+	_ timeseries.Events `orderBy:"phase" id:"event" late:"record"`
+
+	Account string `dynamodbav:"account"`
+	Phase   string `dynamodbav:"phase"`
+	Event   string `dynamodbav:"event"`
+	Cents   int    `dynamodbav:"cents" entity:"append"`
+}
+
+// Events with ids are read from the lock alone, whatever is in their keys.
+func TestEventIDs_AreShownAndChecked(t *testing.T) {
+	t.Parallel()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
+	charges := entity.Must(timeseries.New[Charge](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	for i, id := range []string{"#e#", "e", "b"} {
+		_, err := charges.Append(t.Context(), Charge{Account: "e", Phase: "e", Event: id, Cents: i})
+		require.NoError(t, err)
+	}
+	lock := filepath.Join(t.TempDir(), "lock")
+	require.NoError(t, os.WriteFile(lock, []byte(schemalock.Of(db).String()), 0o600))
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		code := Run(t.Context(), App{Client: client}, Streams{In: strings.NewReader(""), Out: &out, Err: &out}, append([]string{"--lock", lock, "--table", table}, args...))
+		require.Equal(t, ExitOK, code, out.String())
+		return out.String()
+	}
+	require.Contains(t, run("schema", "Charge"), "#e#{phase}#{event}")
+	history := run("log", "Charge", "account=e")
+	require.Contains(t, history, "phase#event")
+	require.Regexp(t, `(?s)e#e .*cents=1.*e#b .*cents=2.*e#%23e%23 .*cents=0`, history)
+	require.Contains(t, run("diff", "Charge", "account=e", "e#b", "e#e"), "cents")
+	require.Contains(t, run("check"), "4 items")
 }
 
 // A query of an index with shards prints the items of all of them, in the order of the sort key.

@@ -110,6 +110,8 @@ func KindByKey(s *schema.Schema, it item.Item) (kind string, known bool) {
 	switch segments = segments[1:]; len(segments) {
 	case n:
 		return layout.CurrentKind, true
+	case n + 3:
+		return layout.EventKind, s.EventID != nil && "#"+segments[n]+"#" == schema.EventInfix
 	case n + 2:
 		for _, x := range layout.RelatedKinds {
 			if "#"+segments[n]+"#" == x.Infix {
