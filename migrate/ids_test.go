@@ -170,6 +170,54 @@ func TestEventIDs_AMoveDuringAPurge(t *testing.T) {
 	}
 }
 
+// Another program appends the event that is being moved, or another event with its time and id.
+func TestEventIDs_AnAppendDuringAMove(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"the same event": 0, "another one": 7} {
+		b, series := charges(t)
+		other := entity.Must(timeseries.New[identified](b.Open(b.Raw)))
+		moving := func(r faults.Request) bool {
+			return r.Operation == "TransactWriteItems" && strings.Contains(string(r.Body), `Z#a"`)
+		}
+		var r migrate.Report
+		require.NoError(t, b.Overtake(moving, func() (err error) { r, err = migrate.Rewrite(b.Ctx, series); return err }, func() {
+			b.OK(other.Append(b.Ctx, identified{chargeFields: chargeAt(0, "a", n)}))
+		}), name)
+		if n == 0 {
+			require.Equal(t, []int{0, 1, 2}, cents(t, b, series), name)
+		} else {
+			require.Equal(t, map[migrate.Problem]int{migrate.EventTaken: 1}, r.Problems)
+			require.Equal(t, []int{0, 7, 1, 2}, cents(t, b, series), name)
+		}
+	}
+}
+
+// phased is a series whose times are texts.
+type phased struct {
+	_ entity.Key        `name:"Phased" pk:"$#{run}" sk:"$#{part}"`
+	_ timeseries.Events `orderBy:"phase" id:"n" late:"record"`
+
+	Run   string `dynamodbav:"run"`
+	Part  string `dynamodbav:"part"`
+	Phase string `dynamodbav:"phase"`
+	N     int    `dynamodbav:"n"`
+	Value int    `dynamodbav:"value" entity:"append"`
+}
+
+// A time, or a part of the key, can be the text that marks events in keys.
+func TestEventIDs_TheTextOfAMarkInATime(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	series := entity.Must(timeseries.New[phased](b.DB))
+	b.CreateTables()
+	for n, phase := range []string{"e", "d", "e", "e#e"} {
+		b.OK(series.Append(b.Ctx, phased{Run: "e", Part: "e", Phase: phase, N: n + 1}))
+	}
+	b.OK(migrate.Check(b.Ctx, series, func(f migrate.Finding) error { t.Error(f); return nil }))
+	r := entity.Must(migrate.Rewrite(b.Ctx, series))
+	require.Equal(t, []int{5, 0, 0}, []int{r.Items, r.Rewritten, r.Skipped()})
+}
+
 func TestEventIDs_EveryFaultOfEveryRequestOfAMove(t *testing.T) {
 	t.Parallel()
 	b, series := charges(t)
