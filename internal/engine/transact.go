@@ -29,13 +29,15 @@ type OpFailure struct {
 // transaction is operations that are planned and sent together: all are applied, or none. An operation that is run alone is a
 // transaction of one. If its plan is a single action, that is sent as a plain request.
 type transaction struct {
-	r      *Runner
-	ops    []operation
-	joined bool // a transaction of the caller: no item is returned, and no plan follows another
-	once   bool // it is not planned again for what a client hides
+	r       *Runner
+	ops     []operation
+	joined  bool // a transaction of the caller: no item is returned, and no plan follows another
+	once    bool // it is not planned again for what a client hides
+	decides bool // a race that it loses ends it: whoever made the ops makes others, see Decide
 
-	actions []plan.Action // of the plans in order; those on one item are merged, because DynamoDB refuses two
-	parts   []int         // how many actions of plans each of actions contains; nil if none is merged
+	actions []plan.Action  // of the plans in order; those on one item are merged, because DynamoDB refuses two
+	parts   []int          // how many actions of plans each of actions contains; nil if none is merged
+	refusal []plan.Failure // of actions; nil before one
 }
 
 type operation struct {
@@ -138,6 +140,7 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 			}
 		} else if err == nil {
 			failed, again, cause, err = t.send(ctx)
+			again = again && (!t.decides || t.learned())
 		}
 		if failed == nil || err != nil {
 			return failed, err
@@ -232,6 +235,7 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 			}
 			return nil, false, nil, t.done(got.returned)
 		}
+		t.refusal = got.failures
 		var next *plan.Plan
 		if failed, again, next = t.resolve(got); next == nil {
 			return failed, again, got.cause, nil

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
+)
+
+// DefaultDecisions is how often a function may decide. A hundred callers who change one item at once need about twelve each. The pauses
+// are those of requests: shorter ones let more decisions meet, and fewer be applied in a second.
+const DefaultDecisions = 100
+
+type decisionKey struct{}
+
+// Deciding reports whether ctx is that of a function that decides. It reads with strong consistency: what it reads after a refusal is not
+// older than what was refused.
+func Deciding(ctx context.Context) bool { return ctx.Value(decisionKey{}) != nil }
+
+// Decide calls decide, and sends the ops that it returns as one transaction. It does so again, at most most times, while the failure says
+// that another decision may be applied; see [transaction.another]. Without ops nothing is sent. The results and failures are those of the
+// last decision.
+func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Context) ([]*plan.Op, error)) (results []plan.Result, failed []OpFailure, err error) {
+	var met []string
+	for n := 1; ; n++ {
+		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
+			m.decision()
+		}
+		ops, err := decide(context.WithValue(ctx, decisionKey{}, true))
+		if err != nil || len(ops) == 0 {
+			return nil, nil, err
+		}
+		t := newTransaction(r, ops...)
+		t.decides = true
+		if failed, err = t.refusable(); failed != nil || err != nil {
+			return nil, failed, err
+		}
+		failed, err = t.run(ctx)
+		if failed == nil && err == nil || inDoubt(failed, err) && t.wasApplied(ctx) {
+			return t.results(), nil, nil
+		}
+		var again bool
+		if met, again = t.another(ctx, failed, err, met); !again || n >= most {
+			return nil, failed, err
+		}
+		if e := r.pause(ctx, n-1); e != nil {
+			for _, f := range failed {
+				err = errors.Join(err, f.Err)
+			}
+			return nil, nil, fmt.Errorf("%w: %w", e, err)
+		}
+	}
+}
+
+// another is the rule that says which failures lead to another decision. The transaction was certainly not applied, and each
+// failure is of what the function can have read, and can read otherwise now:
+//
+//   - a conflict: another write came in between
+//   - a refusal: a condition, a guard or a version, an item that exists or does not, a unique value that is taken. If the same items
+//     refuse the next decision too, in the same state, the function has seen that state, and every decision would meet it.
+//
+// Everything else is returned at once: an outcome that is unknown, bad input, sizes, requests that failed. met identifies what
+// has refused this decision.
+func (t *transaction) another(ctx context.Context, failed []OpFailure, err error, before []string) (met []string, again bool) {
+	if inDoubt(failed, err) || ctx.Err() != nil {
+		return nil, false
+	}
+	if len(failed) == 0 {
+		return nil, errors.Is(err, sentinel.ErrConflict)
+	}
+	for _, f := range failed {
+		var refused *plan.Refused
+		if !errors.As(f.Err, &refused) && !slices.ContainsFunc(refusals, func(class error) bool { return errors.Is(f.Err, class) }) {
+			return nil, false
+		}
+		if by := t.refusedBy(&t.ops[f.Index]); by != "" {
+			if met = append(met, by); slices.Contains(before, by) {
+				return nil, false
+			}
+		}
+	}
+	return met, true
+}
+
+// refusals are the classes of errors that a plan has without a request, by the item that it was made from.
+var refusals = []error{
+	sentinel.ErrConflict, sentinel.ErrConditionFailed, sentinel.ErrExists, sentinel.ErrNotFound, sentinel.ErrNotDeleted, sentinel.ErrTaken,
+}
+
+// refusedBy identifies the items that refused op, each with its state; "" if none did.
+func (t *transaction) refusedBy(op *operation) string {
+	var texts []string
+	add := func(table string, key, it item.Item) {
+		texts = append(texts, table, layout.KeyID(key), string(item.AppendBinary(nil, it)))
+	}
+	if op.err != nil {
+		add(op.Table, op.Key, op.in.Image)
+	} else if len(t.refusal) == len(t.actions) {
+		for j, f := range t.own(op, t.refusal) {
+			if f.Failed() {
+				add(op.plan.Actions[j].Table, op.plan.Actions[j].Key, f.Image)
+			}
+		}
+	}
+	if texts == nil {
+		return ""
+	}
+	return short(texts...)
+}
+
+// learned reports whether a refusal has said something that a new plan of the same ops needs.
+func (t *transaction) learned() bool {
+	return slices.ContainsFunc(t.ops, func(op operation) bool { return op.there != nil || op.in.Learned.Any() })
+}
+
+// inDoubt reports whether a transaction with these failures may have been applied, or may still be.
+func inDoubt(failed []OpFailure, err error) bool {
+	var ambiguous *plan.Ambiguous
+	return errors.As(err, &ambiguous) || slices.ContainsFunc(failed, func(f OpFailure) bool { return errors.As(f.Err, &ambiguous) })
+}
+
+// wasApplied reports whether an item has the write id of its action, which proves that all were applied, and makes the results then.
+func (t *transaction) wasApplied(ctx context.Context) bool {
+	images, err := t.written(ctx)
+	for k, a := range t.actions {
+		if err == nil && wroteBy(images[k], a.WriteID) {
+			return t.stored(images) == nil
+		}
+	}
+	return false
+}
