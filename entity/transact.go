@@ -71,8 +71,8 @@ type Token struct {
 	At time.Time
 }
 
-// plans opens ops, which must be made with stores of db.
-func (db *DB) plans(ctx context.Context, ops []Op) ([]*plan.Op, error) {
+// open opens ops, which must be made with stores of db, into plans.
+func (db *DB) open(ctx context.Context, ops []Op, plans []*plan.Op) error {
 	for i, op := range ops {
 		problem := ""
 		if op == nil {
@@ -81,20 +81,20 @@ func (db *DB) plans(ctx context.Context, ops []Op) ([]*plan.Op, error) {
 			problem = fmt.Sprintf("op %d belongs to another DB", i)
 		}
 		if problem != "" {
-			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: problem}
+			return &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: problem}
 		}
 	}
-	plans := make([]*plan.Op, len(ops))
 	for i, op := range ops {
 		plans[i] = engine.PlanOf(ctx, op) // calls the Prepare method of its value
 	}
-	return plans, nil
+	return nil
 }
 
 // transact sends ops in one transaction. token is nil for Transact.
 func (db *DB) transact(ctx context.Context, verb string, token *Token, ops []Op) error {
 	return db.measure(ctx, verb, len(ops), func(ctx context.Context) error {
-		plans, err := db.plans(ctx, ops)
+		plans := make([]*plan.Op, len(ops))
+		err := db.open(ctx, ops, plans)
 		var results []plan.Result
 		var failed []engine.OpFailure
 		switch {
@@ -201,7 +201,8 @@ func (db *DB) TransactFunc(ctx context.Context, decide func(ctx context.Context)
 		var plans []*plan.Op
 		results, failed, err := db.runner.Decide(ctx, cmp.Or(spec.Decisions, engine.DefaultDecisions), func(ctx context.Context) (_ []*plan.Op, err error) {
 			if ops, err = decide(ctx); err == nil {
-				plans, err = db.plans(ctx, ops)
+				plans = make([]*plan.Op, len(ops))
+				err = db.open(ctx, ops, plans)
 			}
 			return plans, err
 		})
