@@ -214,6 +214,33 @@ func TestTransactFunc_DecidesAgainWhenWhatItReadHasChanged(t *testing.T) {
 	s.decided(2)
 }
 
+// What the function has read by Get guards the ops on it, also those without a condition.
+func TestTransactFunc_GuardsOpsByWhatItsFunctionHasRead(t *testing.T) {
+	f := entity.Fields[Tally]()
+	for name, op := range map[string]func(*entity.Store[Tally], Tally) entity.Op{
+		"Update":      func(s *entity.Store[Tally], is Tally) entity.Op { return s.Op().Update(is, entity.Set(&f.N, is.N+10)) },
+		"Put":         func(s *entity.Store[Tally], is Tally) entity.Op { return s.Op().Put(Tally{ID: "t", N: is.N + 10}) },
+		"Delete":      func(s *entity.Store[Tally], is Tally) entity.Op { return s.Op().Delete(is) },
+		"CheckExists": func(s *entity.Store[Tally], is Tally) entity.Op { return s.Op().CheckExists(is) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, before, saw := newSubscriptions(t), 0, 0
+			overtake := sync.OnceFunc(s.overtake)
+			require.NoError(t, s.DB.TransactFunc(t.Context(), func(ctx context.Context) ([]entity.Op, error) {
+				is, err := s.tallies.Get(ctx, Tally{ID: "t"})
+				before, saw = saw, is.N
+				overtake()
+				return []entity.Op{op(s.tallies, is), s.all.Op().Create(Subscription{Owner: "t", ID: fmt.Sprint(is.N)})}, err
+			}))
+			require.Equal(t, []int{0, 1}, []int{before, saw})
+			s.decided(2)
+			if name == "Update" {
+				require.Equal(t, 11, s.tally())
+			}
+		})
+	}
+}
+
 // An error that every decision would repeat is returned at once, or after a second decision that the same state refuses.
 func TestTransactFunc_ReturnsWhatEveryDecisionWouldMeet(t *testing.T) {
 	own := errors.New("own")
@@ -264,7 +291,7 @@ func TestTransactFunc_ReturnsWhatEveryDecisionWouldMeet(t *testing.T) {
 func TestTransactFunc_IsRefusedByOtherStatesUntilItsBound(t *testing.T) {
 	s := newSubscriptions(t)
 	_, err := s.count(t.Context(), s.overtake, entity.MaxDecisions(4))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	require.ErrorIs(t, err, entity.ErrConflict)
 	dbtest.As[*entity.TransactError](t, err)
 	s.decided(4)
 
@@ -272,7 +299,7 @@ func TestTransactFunc_IsRefusedByOtherStatesUntilItsBound(t *testing.T) {
 	engine.Of(s.tallies).Runner.Pause = func(context.Context, int) error { return context.DeadlineExceeded }
 	_, err = s.count(t.Context(), s.overtake)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, entity.ErrConditionFailed, "the last failure")
+	require.ErrorIs(t, err, entity.ErrConflict, "the last failure")
 	s.decided(1)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -351,7 +378,22 @@ func TestTransactFunc_AfterALostAnswerNothingElseIsDecided(t *testing.T) {
 	t.Run("late, and refused since", func(t *testing.T) {
 		s := newSubscriptions(t)
 		s.Wire.Inject(faults.Nth(1, faults.Late, "TransactWriteItems"))
-		_, err := s.count(t.Context(), s.overtake)
+		_, err := s.count(t.Context(), sync.OnceFunc(s.overtake))
+		require.NoError(t, err)
+		entity.Must(s.Wire.Deliver())
+		require.Equal(t, 2, s.tally(), "the first decision was of a state that never comes back")
+		s.decided(2)
+	})
+	t.Run("late, and not guarded by what Get read", func(t *testing.T) {
+		s, f := newSubscriptions(t), entity.Fields[Tally]()
+		s.Wire.Inject(faults.Nth(1, faults.Late, "TransactWriteItems"))
+		err := s.DB.TransactFunc(t.Context(), func(ctx context.Context) ([]entity.Op, error) {
+			is, err := s.tallies.GetMany(ctx, []Tally{{ID: "t"}})
+			s.overtake()
+			return []entity.Op{
+				s.tallies.Op().Update(*is[0], entity.Set(&f.N, 9), entity.If(entity.Eq(&f.N, is[0].N))), s.all.Op().Create(Subscription{Owner: "t", ID: "9"}),
+			}, err
+		})
 		require.ErrorIs(t, err, entity.ErrConditionFailed)
 		require.True(t, entity.IsAmbiguous(err), "it would be applied if the tally were as it was read")
 		s.decided(1)

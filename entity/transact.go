@@ -173,9 +173,9 @@ func MaxDecisions(n int) DecideOption {
 // more than once, and what it does apart from its ops must bear that. The results are those of the ops returned last. No ops are
 // success: nothing is written.
 //
-// An op must be guarded by what it was decided from: by a version, [If] on the values that were read, or CheckExists of an item that
-// another op does not write. Reads with the context of decide are strongly consistent, at twice the read units; only those of a global index
-// are not, so decide nothing from these that no guard covers.
+// Reads with the context of decide are strongly consistent, at twice the read units; only those of a global index are not. An op on an item
+// that decide has read with [Store.Get] is guarded by that state, if it has a `$` key. Guard what was read otherwise: by a version, or [If] on
+// the values that were read; and what was read and is not written, by CheckExists. What a query did not find cannot be guarded.
 //
 // decide is called again after [ErrConflict], and after a refusal of ops: a condition or version, an item that exists or is not found, a
 // unique value that is taken. If the same items refuse the ops of two decisions in a row and have not changed in between, every decision

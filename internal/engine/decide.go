@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/sentinel"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // DefaultDecisions is how often a function may decide. A hundred callers who change one item at once need about twelve each. The pauses
@@ -18,25 +22,82 @@ const DefaultDecisions = 100
 
 type decisionKey struct{}
 
+// decision has the write ids of the items that a function has read, by table and key.
+type decision struct {
+	mu   sync.Mutex
+	read map[[2]string]string
+}
+
 // Deciding reports whether ctx is that of a function that decides. It reads with strong consistency: what it reads after a refusal is not
 // older than what was refused.
 func Deciding(ctx context.Context) bool { return ctx.Value(decisionKey{}) != nil }
+
+// saw notes an item that a function has read, the first time if it reads it again.
+func saw(ctx context.Context, table string, key item.Primary, found wire.Item) {
+	d, _ := ctx.Value(decisionKey{}).(*decision)
+	if d == nil || found.Missing() {
+		return
+	}
+	id, at := found.Value(schema.WriteAttr).Text(), [2]string{table, layout.KeyID(key.Map())}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, again := d.read[at]; !again && id != "" {
+		d.read[at] = id
+	}
+}
+
+// pin guards the actions on items that the function has read by what it has read. Once such an item is written, the transaction can
+// never be applied any more: so its refusal is certain, whatever became of an earlier attempt.
+func (t *transaction) pin() {
+	for k := range t.actions {
+		a := &t.actions[k]
+		if id := t.decision.read[[2]string{a.Table, layout.KeyID(a.Key)}]; id != "" {
+			pin := expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), item.S(id))
+			if a.Cond = expr.All(a.Cond, pin); a.Kind == plan.Check || a.Kind == plan.Delete || a.WriteID != "" {
+				a.Pin = expr.All(a.Pin, pin)
+			}
+		}
+	}
+}
+
+// met returns the item that made a condition fail, as far as it is known.
+func met(f plan.Failure) item.Item {
+	if f.Image == nil {
+		return f.There
+	}
+	return f.Image
+}
+
+// overtaken returns the failure of the first op with an item that was written since the function has read it, nil without one.
+func (t *transaction) overtaken(got response) []OpFailure {
+	for i := range t.ops {
+		op := &t.ops[i]
+		for _, k := range op.at {
+			a, f := &t.actions[k], got.failures[k]
+			if id := t.decision.read[[2]string{a.Table, layout.KeyID(a.Key)}]; id != "" && f.Failed() && writeIDIn(met(f)) != id {
+				return []OpFailure{{i, failure(op.Op, op.plan, plan.Resolution(plan.Again), got, met(f), 0, op.in.Now)}}
+			}
+		}
+	}
+	return nil
+}
 
 // Decide calls decide, and sends the ops that it returns as one transaction. It does so again, at most most times, while the failure says
 // that another decision may be applied; see [transaction.another]. Without ops nothing is sent. The results and failures are those of the
 // last decision.
 func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Context) ([]*plan.Op, error)) (results []plan.Result, failed []OpFailure, err error) {
-	var met []string
+	var by []string
 	for n := 1; ; n++ {
 		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
 			m.decision()
 		}
-		ops, err := decide(context.WithValue(ctx, decisionKey{}, true))
+		d := &decision{read: map[[2]string]string{}}
+		ops, err := decide(context.WithValue(ctx, decisionKey{}, d))
 		if err != nil || len(ops) == 0 {
 			return nil, nil, err
 		}
 		t := newTransaction(r, ops...)
-		t.decides = true
+		t.decision = d
 		if failed, err = t.refusable(); failed != nil || err != nil {
 			return nil, failed, err
 		}
@@ -45,7 +106,7 @@ func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Conte
 			return t.results(), nil, nil
 		}
 		var again bool
-		if met, again = t.another(ctx, failed, err, met); !again || n >= most {
+		if by, again = t.another(ctx, failed, err, by); !again || n >= most {
 			return nil, failed, err
 		}
 		if e := r.pause(ctx, n-1); e != nil {
@@ -64,9 +125,9 @@ func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Conte
 //   - a refusal: a condition, a guard or a version, an item that exists or does not, a unique value that is taken. If the same items
 //     refuse the next decision too, in the same state, the function has seen that state, and every decision would meet it.
 //
-// Everything else is returned at once: an outcome that is unknown, bad input, sizes, requests that failed. met identifies what
+// Everything else is returned at once: an outcome that is unknown, bad input, sizes, requests that failed. all identifies what
 // has refused this decision.
-func (t *transaction) another(ctx context.Context, failed []OpFailure, err error, before []string) (met []string, again bool) {
+func (t *transaction) another(ctx context.Context, failed []OpFailure, err error, before []string) (all []string, again bool) {
 	if inDoubt(failed, err) || ctx.Err() != nil {
 		return nil, false
 	}
@@ -79,12 +140,12 @@ func (t *transaction) another(ctx context.Context, failed []OpFailure, err error
 			return nil, false
 		}
 		if by := t.refusedBy(&t.ops[f.Index]); by != "" {
-			if met = append(met, by); slices.Contains(before, by) {
+			if all = append(all, by); slices.Contains(before, by) {
 				return nil, false
 			}
 		}
 	}
-	return met, true
+	return all, true
 }
 
 // refusals are the classes of errors that a plan has without a request, by the item that it was made from.
@@ -103,7 +164,7 @@ func (t *transaction) refusedBy(op *operation) string {
 	} else if len(t.refusal) == len(t.actions) {
 		for j, f := range t.own(op, t.refusal) {
 			if f.Failed() {
-				add(op.plan.Actions[j].Table, op.plan.Actions[j].Key, f.Image)
+				add(op.plan.Actions[j].Table, op.plan.Actions[j].Key, met(f))
 			}
 		}
 	}

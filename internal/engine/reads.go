@@ -39,6 +39,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		if found = q.Item(out.Item); !found.Missing() {
 			q.Returned = 1
 		}
+		saw(ctx, table, key, found)
 		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
 		return nil
 	})

@@ -98,7 +98,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 			if f := reasons(err, actions); f != nil && t.decided(f) {
 				return r.settle(ctx, actions, f, err, ambiguous, plain)
 			}
-			if k == conflicted && t.decides && !ambiguous {
+			if k == conflicted && t.decision != nil && !ambiguous {
 				return fail(exhausted(ctx, err))
 			}
 		case unknown:
