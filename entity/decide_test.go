@@ -212,6 +212,21 @@ func TestTransactFunc_DecidesAgainWhenWhatItReadHasChanged(t *testing.T) {
 	})
 	require.NoError(t, err)
 	s.decided(2)
+
+	overtake := sync.OnceFunc(func() {
+		s.OK(s.owner.Update(s.Ctx, Owner{ID: "o"}, entity.Set(&entity.Fields[Owner]().Active, 5)))
+	})
+	_, release := s.Wire.Hold(func(r faults.Request) bool {
+		if r.Operation == "TransactWriteItems" {
+			overtake()
+		}
+		return false
+	})
+	defer release()
+	require.NoError(t, s.DB.TransactFunc(t.Context(), func(context.Context) ([]entity.Op, error) {
+		return []entity.Op{s.owners.Op().Update(Owner{ID: "o"}, entity.Add(&entity.Fields[Owner]().Active, 1))}, nil
+	}))
+	s.decided(2)
 }
 
 // What the function has read by Get guards the ops on it, also those without a condition.
@@ -276,7 +291,7 @@ func TestTransactFunc_ReturnsWhatEveryDecisionWouldMeet(t *testing.T) {
 					return nil, own
 				}
 				return c.ops(s), nil
-			})
+			}, entity.MaxDecisions(5))
 			require.Error(t, err)
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)

@@ -106,7 +106,7 @@ func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Conte
 			return t.results(), nil, nil
 		}
 		var again bool
-		if by, again = t.another(ctx, failed, err, by); !again || n >= most {
+		if by, again = t.another(failed, err, by); !again || n >= most {
 			return nil, failed, err
 		}
 		if e := r.pause(ctx, n-1); e != nil {
@@ -127,8 +127,8 @@ func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Conte
 //
 // Everything else is returned at once: an outcome that is unknown, bad input, sizes, requests that failed. all identifies what
 // has refused this decision.
-func (t *transaction) another(ctx context.Context, failed []OpFailure, err error, before []string) (all []string, again bool) {
-	if inDoubt(failed, err) || ctx.Err() != nil {
+func (t *transaction) another(failed []OpFailure, err error, before []string) (all []string, again bool) {
+	if inDoubt(failed, err) {
 		return nil, false
 	}
 	if len(failed) == 0 {
