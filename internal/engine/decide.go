@@ -46,12 +46,19 @@ func saw(ctx context.Context, table string, key item.Primary, found wire.Item) {
 	}
 }
 
+// idOf returns the write id of the item of an action as the function has read it, "" if it has not.
+func (d *decision) idOf(a *plan.Action) string {
+	d.mu.Lock() // the function may have left goroutines behind
+	defer d.mu.Unlock()
+	return d.read[[2]string{a.Table, layout.KeyID(a.Key)}]
+}
+
 // pin guards the actions on items that the function has read by what it has read. Once such an item is written, the transaction can
 // never be applied any more: so its refusal is certain, whatever became of an earlier attempt.
 func (t *transaction) pin() {
 	for k := range t.actions {
 		a := &t.actions[k]
-		if id := t.decision.read[[2]string{a.Table, layout.KeyID(a.Key)}]; id != "" {
+		if id := t.decision.idOf(a); id != "" {
 			pin := expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), item.S(id))
 			if a.Cond = expr.All(a.Cond, pin); a.Kind == plan.Check || a.Kind == plan.Delete || a.WriteID != "" {
 				a.Pin = expr.All(a.Pin, pin)
@@ -74,7 +81,7 @@ func (t *transaction) overtaken(got response) []OpFailure {
 		op := &t.ops[i]
 		for _, k := range op.at {
 			a, f := &t.actions[k], got.failures[k]
-			if id := t.decision.read[[2]string{a.Table, layout.KeyID(a.Key)}]; id != "" && f.Failed() && writeIDIn(met(f)) != id {
+			if id := t.decision.idOf(a); id != "" && f.Failed() && writeIDIn(met(f)) != id {
 				return []OpFailure{{i, failure(op.Op, op.plan, plan.Resolution(plan.Again), got, met(f), 0, op.in.Now)}}
 			}
 		}
