@@ -42,6 +42,9 @@ func saw(ctx context.Context, table string, key item.Primary, found wire.Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, again := d.read[at]; !again && id != "" {
+		if d.read == nil {
+			d.read = map[[2]string]string{}
+		}
 		d.read[at] = id
 	}
 }
@@ -50,6 +53,9 @@ func saw(ctx context.Context, table string, key item.Primary, found wire.Item) {
 func (d *decision) idOf(a *plan.Action) string {
 	d.mu.Lock() // the function may have left goroutines behind
 	defer d.mu.Unlock()
+	if d.read == nil {
+		return ""
+	}
 	return d.read[[2]string{a.Table, layout.KeyID(a.Key)}]
 }
 
@@ -98,7 +104,7 @@ func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Conte
 		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
 			m.decision()
 		}
-		d := &decision{read: map[[2]string]string{}}
+		d := new(decision)
 		ops, err := decide(context.WithValue(ctx, decisionKey{}, d))
 		if err != nil || len(ops) == 0 {
 			return nil, nil, err
