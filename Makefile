@@ -16,7 +16,7 @@ race: ## run the tests of packages where goroutines meet with the race detector
 long: ## the long run of the packages that have one: random tests, fault campaigns, oracles
 	.ci/long
 
-proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/production.md
+proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/design/tests-and-proof.md
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C cmd/dynastrata test -count=1 -timeout 1h ./...
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C contrib/beam test -count=1 -timeout 1h ./...
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C tests/proof test -count=1 -timeout 3h

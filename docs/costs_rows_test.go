@@ -282,6 +282,15 @@ func transactionCosts(ctx context.Context, db *entity.DB, notes *entity.Store[co
 		{"the same, one claims a unique value", nil, func(id string) error {
 			return db.Transact(ctx, notes.Op().Create(costNote{ID: id}), users.Op().Create(costUser{ID: id, Email: id + "@t.org"}))
 		}},
+		{"`TransactFunc`: a `Get`, and two operations on what it read", two, func(id string) error {
+			return db.TransactFunc(ctx, func(ctx context.Context) ([]entity.Op, error) {
+				a, err := notes.Get(ctx, costNote{ID: id + "a"})
+				return []entity.Op{
+					notes.Op().Update(a, entity.Set(&n.Hits, a.Hits+1), entity.If(entity.Or(entity.NotExists(&n.Hits), entity.Eq(&n.Hits, a.Hits)))),
+					notes.Op().Create(costNote{ID: id + "c"}),
+				}, err
+			})
+		}},
 		{"`TransactGet` of 2", two, func(id string) error {
 			a, b := costNote{ID: id + "a"}, costNote{ID: id + "b"}
 			return db.TransactGet(ctx, notes.Op().GetInto(&a), notes.Op().GetInto(&b))

@@ -30,7 +30,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Get", is[entity.GetOption]}, {"GetMany", is[entity.ReadOption]}, {"Query", is[entity.QueryOption]}, {"Scan", is[entity.ScanOption]},
 		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]},
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
-		{"Put", is[entity.WriteOption]}, {"Delete", is[entity.DeleteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
+		{"Put", is[entity.WriteOption]}, {"Delete", is[entity.DeleteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]}, {"TransactFunc", is[entity.DecideOption]},
 		{"New", is[entity.StoreOption]}, {"Bind", is[entity.BindOption]},
 		{"Rewrite", is[migrate.Option]}, {"Copier.Run", is[migrate.CopyOption]}, {"Copier.CutOver", is[migrate.PassOption]},
 	}
@@ -70,6 +70,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		option("migrate.Checkpoint", migrate.Checkpoint("c"), "Rewrite"),
 		option("migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Copier.Run Copier.CutOver"),
 		option("OnProgress", entity.OnProgress(func(int) {}), "Purge"),
+		option("MaxDecisions", entity.MaxDecisions(1), "TransactFunc"),
 		option("Named", entity.Named("Note"), "New"),
 		option("Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"),
 		option("lifecycle.After", lifecycle.After(time.Hour), "New"),

@@ -163,6 +163,30 @@ func ExampleDB_Transact() {
 	}
 }
 
+// A copy is lent if one is left, which is decided again if another was lent meanwhile.
+func ExampleDB_TransactFunc() {
+	ctx, b := context.Background(), entity.Fields[Book]()
+	db := desk()
+	books := entity.Must(entity.New[Book](db))
+	entity.Must(books.Create(ctx, Book{ISBN: "0-31", Title: "Rosmersholm", Copies: 2}))
+
+	none := errors.New("no copy left")
+	lend := func() error {
+		return db.TransactFunc(ctx, func(ctx context.Context) ([]entity.Op, error) {
+			book, err := books.Get(ctx, Book{ISBN: "0-31"}) // strongly consistent
+			if err == nil && book.Copies == 0 {
+				err = none // ends the call
+			}
+			return []entity.Op{books.Op().Update(book, entity.Set(&b.Copies, book.Copies-1), entity.If(entity.Eq(&b.Copies, book.Copies)))}, err
+		})
+	}
+	fmt.Println(lend(), lend())
+	fmt.Println(errors.Is(lend(), none))
+	// prints
+	// <nil> <nil>
+	// true
+}
+
 // A page at a time, with a cursor that a client can hold.
 func ExampleQuery() {
 	var ctx context.Context
@@ -457,6 +481,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleReturning":          ExampleReturning,
 		"ExampleKeepImage":          ExampleKeepImage,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
+		"ExampleDB_TransactFunc":    ExampleDB_TransactFunc,
 		"ExampleDB_GetCollection":   ExampleDB_GetCollection,
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
 		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
-// A Report has the fields Verb, Name, Entity, Entities, Table, Index, Requests, Attempts, Throttles, RequestIDs, ReadUnits,
+// A Report has the fields Verb, Name, Entity, Entities, Table, Index, Requests, Decisions, Attempts, Throttles, RequestIDs, ReadUnits,
 // WriteUnits, Returned, Evaluated, Outcome, Duration and Err: what one call did and cost; see [Tracer]. Attempts are counted by
 // class, Throttles by reason, Returned and Evaluated items; the Outcome is that of a write.
 type Report = entitytype.Report
@@ -27,7 +27,7 @@ type Tracer = entitytype.Tracer
 // Call has the fields Verb, Name, Entity, Entities, Table, Index and Batch: the start of a call, for a [Tracer]. Batch is the number of keys, values or operations.
 type Call = entitytype.Call
 
-// Attempt has the fields Operation, Tables, Index, Number, Start, Duration, Class, Code, Throttles, RequestID, Status, Consistent,
+// Attempt has the fields Operation, Tables, Index, Number, Decision, Start, Duration, Class, Code, Throttles, RequestID, Status, Consistent,
 // Batch, Limit, Descending, Segment, Segments, Returned, Evaluated, ReadUnits and WriteUnits: one request of a call, for a [Tracer].
 // Number counts its repetitions, Start and Duration say when it was sent and how long it took, Class how it ended.
 type Attempt = entitytype.Attempt
@@ -131,6 +131,7 @@ func attributes(r Report) []slog.Attr {
 	add("table", r.Table)
 	add("index", r.Index)
 	attrs = append(attrs, slog.Duration("duration", r.Duration), slog.Int("requests", r.Requests))
+	add("decisions", r.Decisions)
 	add("throttled", r.Attempts.Throttled)
 	add("conflicts", r.Attempts.Conflict)
 	add("lost", r.Attempts.Lost)

@@ -1,9 +1,11 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -69,58 +71,67 @@ type Token struct {
 	At time.Time
 }
 
-// transact sends ops, which must be made with stores of db, in one transaction, and sets the result of each, or collects
-// the failures. token is nil for Transact.
+// open opens ops, which must be made with stores of db, into plans.
+func (db *DB) open(ctx context.Context, ops []Op, plans []*plan.Op) error {
+	for i, op := range ops {
+		problem := ""
+		if op == nil {
+			problem = fmt.Sprintf("op %d is nil", i)
+		} else if engine.OwnerOf(op).DB != engine.DatabaseOf(db) {
+			problem = fmt.Sprintf("op %d belongs to another DB", i)
+		}
+		if problem != "" {
+			return &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: problem}
+		}
+	}
+	for i, op := range ops {
+		plans[i] = engine.PlanOf(ctx, op) // calls the Prepare method of its value
+	}
+	return nil
+}
+
+// transact sends ops in one transaction. token is nil for Transact.
 func (db *DB) transact(ctx context.Context, verb string, token *Token, ops []Op) error {
 	return db.measure(ctx, verb, len(ops), func(ctx context.Context) error {
-		wrong := func(code, of, field, format string, args ...any) error {
-			return &Error{Verb: verb, Err: &InputError{Code: code, Type: of, Field: field, Problem: fmt.Sprintf(format, args...)}}
-		}
-		for i, op := range ops {
-			if op == nil {
-				return wrong(bind.CodeForeign, "entity.DB", "", "op %d is nil", i)
-			}
-			if engine.OwnerOf(op).DB != engine.DatabaseOf(db) {
-				return wrong(bind.CodeForeign, "entity.DB", "", "op %d belongs to another DB", i)
-			}
-		}
 		plans := make([]*plan.Op, len(ops))
-		for i, op := range ops {
-			plans[i] = engine.PlanOf(ctx, op) // calls the Prepare method of its value
-		}
-		if len(plans) == 0 {
-			return wrong(bind.CodeOption, "transaction", "", "it has no operations; leave out the call if a list of them is empty")
-		}
-		if token != nil && token.ID == "" {
-			return wrong(bind.CodeOption, "entity.Token", "ID", "a token needs an ID")
-		}
+		err := db.open(ctx, ops, plans)
 		var results []plan.Result
 		var failed []engine.OpFailure
-		var err error
-		if token == nil {
+		switch {
+		case err != nil:
+		case len(plans) == 0:
+			err = &InputError{Code: bind.CodeOption, Type: "transaction", Problem: "it has no operations; leave out the call if a list of them is empty"}
+		case token == nil:
 			results, failed, err = db.runner.Transact(ctx, plans)
-		} else {
+		case token.ID == "":
+			err = &InputError{Code: bind.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
+		default:
 			results, failed, err = db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
 		}
-		switch {
-		case len(failed) > 0:
-			te := &TransactError{}
-			for _, f := range failed {
-				p := plans[f.Index]
-				te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], engine.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
-			}
-			return te
-		case err != nil:
-			return &Error{Verb: verb, Err: err}
-		}
-		engine.Outcome(ctx, verb, entitytype.OutcomeApplied)
-		for i, op := range ops {
-			if err := engine.Settle(op, results[i]); err != nil {
-				return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
-			}
-		}
-		return nil
+		return transacted(ctx, verb, ops, plans, results, failed, err)
 	}, ops...)
+}
+
+// transacted sets the results of ops after a transaction, or returns its failures.
+func transacted(ctx context.Context, verb string, ops []Op, plans []*plan.Op, results []plan.Result, failed []engine.OpFailure, err error) error {
+	switch {
+	case len(failed) > 0:
+		te := &TransactError{}
+		for _, f := range failed {
+			p := plans[f.Index]
+			te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], engine.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
+		}
+		return te
+	case err != nil:
+		return &Error{Verb: verb, Err: err}
+	}
+	engine.Outcome(ctx, verb, entitytype.OutcomeApplied)
+	for i, op := range ops {
+		if err := engine.Settle(op, results[i]); err != nil {
+			return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
+		}
+	}
+	return nil
 }
 
 // Transact applies all ops or none of them atomically. Ops that must read first do so in parallel; if an item changed
@@ -147,4 +158,58 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 // and [IsAmbiguous] is true. Other ops under the same ID are ErrTokenReused too, not ambiguous if the items show it.
 func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
 	return db.transact(ctx, "TransactWithToken", &token, ops)
+}
+
+// DecideOption is accepted by TransactFunc: [MaxDecisions].
+type DecideOption interface{ bind.DecideOption }
+
+// MaxDecisions bounds how often TransactFunc calls its function, 0 < n < 2³¹; by default 100 times.
+func MaxDecisions(n int) DecideOption {
+	return bind.Option{Setting: func(o *bind.Options) { o.Count(&o.Decisions, "MaxDecisions", n, math.MaxInt32) }}
+}
+
+// TransactFunc calls decide, which reads with the context it gets and returns ops, and applies these as [DB.Transact] does. If what decide has
+// read was changed by other writes before that, it calls decide again, after a random pause of up to a second. So decide runs
+// more than once, and what it does apart from its ops must bear that. The results are those of the ops returned last. No ops are
+// success: nothing is written.
+//
+// Reads with the context of decide are strongly consistent, at twice the read units; only those of a global index are not. An op on an item
+// that decide has read with [Store.Get] is guarded by that state, if it has a `$` key. Guard what was read otherwise: by a version, or [If] on
+// the values that were read; and what was read and is not written, by CheckExists. What a query did not find cannot be guarded.
+//
+// decide is called again after [ErrConflict], and after a refusal of ops: a condition or version, an item that exists or is not found, a
+// unique value that is taken. If the same items refuse the ops of two decisions in a row and have not changed in between, every decision
+// would be refused: the error is returned. Everything else is returned at once: an error of decide, wrapped; *[InputError],
+// [ErrTooLarge]; throttling that lasts, [ErrRetryBudget]. So is an outcome that is unknown, unless the items prove that the ops were applied:
+// then [IsAmbiguous] is true, and no other decision can follow. The last failure is returned, as by Transact, after [MaxDecisions]; it is
+// wrapped, with the context's error, if the context ends, or its deadline would pass during a pause.
+//
+// It costs what decide reads and what Transact costs, for each decision; one that is refused costs write units too. A lost race takes
+// nothing from Config.RetryBudget. A [Tracer] gets one call: [Attempt].Decision numbers the decision of a request,
+// [Report].Decisions counts them.
+func (db *DB) TransactFunc(ctx context.Context, decide func(ctx context.Context) ([]Op, error), opts ...DecideOption) error {
+	const verb = "TransactFunc"
+	return db.measure(ctx, verb, 0, func(ctx context.Context) error {
+		spec := bind.Collect(opts)
+		if decide == nil {
+			spec.Add(errors.New("the function that is to decide is nil"))
+		}
+		if err := spec.Err(); err != nil {
+			return &Error{Verb: verb, Err: &InputError{Code: bind.CodeOption, Type: "transaction", Problem: err.Error()}}
+		}
+		var ops []Op
+		var plans []*plan.Op
+		results, failed, err := db.runner.Decide(ctx, cmp.Or(spec.Decisions, engine.DefaultDecisions), func(ctx context.Context) (_ []*plan.Op, err error) {
+			if ops, err = decide(ctx); err == nil {
+				plans = make([]*plan.Op, len(ops))
+				err = db.open(ctx, ops, plans)
+			}
+			return plans, err
+		})
+		if err == nil && len(ops) == 0 {
+			engine.Outcome(ctx, verb, entitytype.OutcomeUnchanged)
+			return nil
+		}
+		return transacted(ctx, verb, ops, plans, results, failed, err)
+	})
 }

@@ -43,6 +43,7 @@ const (
 	ambiguousKey = attribute.Key("dynastrata.ambiguous")
 	requestsKey  = attribute.Key("dynastrata.requests")
 	attemptKey   = attribute.Key("dynastrata.attempt")
+	decisionKey  = attribute.Key("dynastrata.decision")
 	classKey     = attribute.Key("dynastrata.class")
 	kindKey      = attribute.Key("dynastrata.capacity.kind")
 	reasonKey    = attribute.Key("dynastrata.throttle.reason")
@@ -214,6 +215,7 @@ func details(a entity.Attempt) []attribute.KeyValue {
 	if a.Number > 1 {
 		attrs.number(attemptKey, a.Number)
 	}
+	attrs.number(decisionKey, a.Decision)
 	switch a.Operation {
 	case "Query", "Scan":
 		attrs = append(attrs, semconv.AWSDynamoDBConsistentRead(a.Consistent))

@@ -39,6 +39,7 @@ type Report struct {
 	Table      string        // physical name, "" if the requests were about several
 	Index      string        // name in DynamoDB, "" for the table itself
 	Requests   int           // requests sent, repeats included
+	Decisions  int           // how often the function of a TransactFunc was called; 0 for other verbs
 	Attempts   Attempts      // the requests by the class of their answers
 	Throttles  []Throttle    // why requests were throttled, in the order in which each reason came first
 	RequestIDs []string      // of AWS, the newest 16
@@ -73,6 +74,7 @@ type Attempt struct {
 	Tables     []string      // physical names, sorted; never empty
 	Index      string        // name in DynamoDB, "" for the table itself
 	Number     int           // 1 for the first request, 2 for its first repetition …
+	Decision   int           // of a TransactFunc, to which the request belongs, counted from 1; 0 for other verbs
 	Start      time.Time     // when it was sent
 	Duration   time.Duration // until its answer or error
 	Class      Class

@@ -44,6 +44,9 @@ type Options struct {
 	IfPresent  bool   // a missing item is no error
 	Missing    *bool  // receives whether there was none; nil: not requested
 
+	// Of transactions.
+	Decisions int // the most that are made; 0 without the option
+
 	// Of calls about many items.
 	Budget        *Pace                            // paces the requests; nil: they are not paced
 	Unconditional bool                             // replace what is stored without a condition
@@ -158,6 +161,7 @@ type (
 	PassOption    interface{ pass() } // of checks of a whole table
 	StoreOption   interface{ store() }
 	BindOption    interface{ bind() }
+	DecideOption  interface{ decide() } // of transactions that a function decides
 )
 
 // Option is an option of any verb. The functions that make options return interfaces, which say where each is accepted.
@@ -181,6 +185,7 @@ func (Option) copy()    {}
 func (Option) pass()    {}
 func (Option) store()   {}
 func (Option) bind()    {}
+func (Option) decide()  {}
 
 // OrderSetting is an option of queries and of lists of versions alone.
 type OrderSetting struct{ Setting }

@@ -17,6 +17,7 @@ import (
 // Find reads one item; a missing one is the zero Item. The caller releases it.
 func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consistent bool) (wire.Item, error) {
 	var found wire.Item
+	consistent = consistent || Deciding(ctx)
 	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context, q *request) error {
 		var client Client
 		client, q.Own = r.reader(ctx, consistent)
@@ -38,6 +39,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		if found = q.Item(out.Item); !found.Missing() {
 			q.Returned = 1
 		}
+		saw(ctx, table, key, found)
 		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
 		return nil
 	})

@@ -98,6 +98,9 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 			if f := reasons(err, actions); f != nil && t.decided(f) {
 				return r.settle(ctx, actions, f, err, ambiguous, plain)
 			}
+			if k == conflicted && t.decision != nil && !ambiguous {
+				return fail(exhausted(ctx, err))
+			}
 		case unknown:
 			if ambiguous = writes; plain && a.Pin.Op == expr.None && !t.soleWriters() {
 				return fail(err)

@@ -127,8 +127,8 @@ func (t *transaction) prepare(ctx context.Context) (any bool, err error) {
 	return any, err
 }
 
-// repeated makes the results when DynamoDB knows the token of a transaction with other content. It reads the items that the actions write.
-func (t *transaction) repeated(ctx context.Context, refused error) error {
+// written reads the items that the actions write under an id, in the order of the actions.
+func (t *transaction) written(ctx context.Context) ([]item.Item, error) {
 	var places []int // of the actions that write
 	var keys []Key
 	for k, a := range t.actions {
@@ -141,6 +141,12 @@ func (t *transaction) repeated(ctx context.Context, refused error) error {
 	for i, it := range found {
 		images[places[i]] = it
 	}
+	return images, err
+}
+
+// repeated makes the results when DynamoDB knows the token of a transaction with other content.
+func (t *transaction) repeated(ctx context.Context, refused error) error {
+	images, err := t.written(ctx)
 	if err != nil {
 		return &plan.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
 	}

@@ -41,7 +41,9 @@ func (m *meter) add(a *entitytype.Attempt) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := &m.report
-	r.Requests++
+	if r.Requests++; r.Decisions > 0 {
+		a.Decision = r.Decisions
+	}
 	switch a.Class {
 	case entitytype.ClassOK:
 		r.Attempts.OK++
@@ -78,6 +80,13 @@ func (m *meter) add(a *entitytype.Attempt) {
 			m.tables = append(m.tables, t)
 		}
 	}
+}
+
+// decision counts another decision of a function, to which the requests that follow belong.
+func (m *meter) decision() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.report.Decisions++
 }
 
 func (m *meter) end(begun time.Time, err error) Report {

@@ -29,13 +29,15 @@ type OpFailure struct {
 // transaction is operations that are planned and sent together: all are applied, or none. An operation that is run alone is a
 // transaction of one. If its plan is a single action, that is sent as a plain request.
 type transaction struct {
-	r      *Runner
-	ops    []operation
-	joined bool // a transaction of the caller: no item is returned, and no plan follows another
-	once   bool // it is not planned again for what a client hides
+	r        *Runner
+	ops      []operation
+	joined   bool      // a transaction of the caller: no item is returned, and no plan follows another
+	once     bool      // it is not planned again for what a client hides
+	decision *decision // of the function that made the ops: it makes others when they lose a race; nil without one
 
-	actions []plan.Action // of the plans in order; those on one item are merged, because DynamoDB refuses two
-	parts   []int         // how many actions of plans each of actions contains; nil if none is merged
+	actions []plan.Action  // of the plans in order; those on one item are merged, because DynamoDB refuses two
+	parts   []int          // how many actions of plans each of actions contains; nil if none is merged
+	refusal []plan.Failure // of actions; nil before one
 }
 
 type operation struct {
@@ -143,6 +145,7 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 			}
 		} else if err == nil {
 			failed, again, cause, err = t.send(ctx)
+			again = again && (t.decision == nil || t.learned())
 		}
 		if failed == nil || err != nil {
 			return failed, err
@@ -212,6 +215,9 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 				return failed, false, nil, err
 			}
 		}
+		if t.decision != nil {
+			t.pin()
+		}
 		if len(t.actions) == 0 { // nothing to write
 			return nil, false, nil, t.done(plan.Returned{})
 		}
@@ -236,6 +242,11 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 				}
 			}
 			return nil, false, nil, t.done(got.returned)
+		}
+		if t.refusal = got.failures; t.decision != nil {
+			if failed = t.overtaken(got); failed != nil {
+				return failed, false, got.cause, nil
+			}
 		}
 		var next *plan.Plan
 		if failed, again, next = t.resolve(got); next == nil {

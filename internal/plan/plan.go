@@ -136,6 +136,11 @@ type Learned struct {
 	foreign map[string]bool // by KeyID of a sentinel's key: whether it belongs to another item, or the item has got it back
 }
 
+// Any reports whether anything was learned.
+func (l *Learned) Any() bool {
+	return l.ReadFirst || l.Outdated || l.Expired || l.Taken != nil || l.foreign != nil
+}
+
 // Sentinel says whether the sentinel under k belongs to another item, so that it must not be deleted or reserved. The item may get it
 // back.
 func (l *Learned) Sentinel(k item.Item, others bool) {

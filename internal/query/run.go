@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -79,7 +80,7 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 	}
 	if len(s.pending) == 0 {
 		in := layout.Range{
-			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
+			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong || engine.Deciding(ctx) && (s.Index == nil || s.Index.Local), Desc: s.Desc,
 			Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
 		}
 		if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {

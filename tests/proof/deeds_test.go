@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -439,6 +440,15 @@ func manyDeeds() []deed {
 				bare.store(b.db).Op().Create(some(b.id, 3)[2]),
 				full.store(b.db).Op().Update(full.make(b.id, ""), entity.Set(&full.fields().Email, b.id+"@three")),
 			)
+		}},
+		{name: "TransactFunc", before: ready, do: func(b *bench) error {
+			return b.db.TransactFunc(b.Ctx, func(ctx context.Context) ([]entity.Op, error) {
+				is, err := bare.store(b.db).Get(ctx, some(b.id, 1)[0])
+				return []entity.Op{
+					bare.store(b.db).Op().Update(is, entity.Set(&f.N, is.N+1), entity.If(entity.Eq(&f.N, is.N))),
+					full.store(b.db).Op().Update(full.make(b.id, ""), entity.Set(&full.fields().Text, fmt.Sprint(is.N))),
+				}, err
+			})
 		}},
 		{name: "Transact with checks", before: ready, do: func(b *bench) error {
 			return b.db.Transact(b.Ctx,

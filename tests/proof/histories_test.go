@@ -73,6 +73,8 @@ func TestHistories(t *testing.T) {
 	t.Run("record, single requests", histories(singleGame("record, single requests", func(v *Locked) *Record { return &v.Record })))
 	t.Run("claims, hard delete", histories(claimGame("claims, hard delete", claimRules{}, func(v *Plain) *Member { return &v.Member })))
 	t.Run("claims, freed by delete", histories(claimGame("claims, freed by delete", claimRules{soft: true}, func(v *Freed) *Member { return &v.Member })))
+	t.Run("decisions, gapless numbers", histories(numberGame("decisions, gapless numbers")))
+	t.Run("decisions, at most two", histories(seatGame("decisions, at most two")))
 	t.Run("lease", histories(leaseGame("lease")))
 	t.Run("claims, kept by delete", histories(claimGame("claims, kept by delete", claimRules{soft: true, reserve: true}, func(v *Reserved) *Member { return &v.Member })))
 }

@@ -21,7 +21,14 @@ func example(ctx context.Context) error {
 	}
 	slices.Sort(numbers[:])
 	fmt.Println(len(slices.Compact(numbers[:])))
-	return errors.Join(append(errs, err, err1, err2)...)
+	_, err3 := ledgers.Update(ctx, Ledger{Tenant: "acme"}, entity.Set(&entity.Fields[Ledger]().Open, 99))
+	var late [3]error
+	for i := range late {
+		calls.Go(func() { _, late[i] = issue(ctx, "acme", fmt.Sprint("late-", i)) })
+	}
+	calls.Wait()
+	fmt.Println(len(slices.DeleteFunc(late[:], func(err error) bool { return !errors.Is(err, errFull) })), "more are too many")
+	return errors.Join(append(errs, err, err1, err2, err3)...)
 	// prints
 	// 1 true
 	// 2 true
@@ -30,4 +37,5 @@ func example(ctx context.Context) error {
 	// 5 true
 	// 6 true
 	// 6
+	// 2 more are too many
 }

@@ -153,6 +153,11 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 			return err
 		}},
 		{"Transact of 2", 138, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
+		{"TransactFunc of 2", 144, func() error {
+			return db.TransactFunc(ctx, func(context.Context) ([]entity.Op, error) {
+				return []entity.Op{orders.Op().Create(o), orders.Op().Create(second)}, nil
+			})
+		}},
 	} {
 		require.NoError(t, verb.call(), verb.name)
 		got := testing.AllocsPerRun(200, func() {

@@ -45,7 +45,7 @@ var functions = map[string][]any{
 	"entity.MapEntry": {entity.MapEntry[map[string]int]}, "entity.Attr": {entity.Attr[int]},
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
-	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
+	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.MaxDecisions": {entity.MaxDecisions}, "entity.Named": {entity.Named},
 	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.SkipUndecodable": {entity.SkipUndecodable}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "tables.AddIndexes": {tables.AddIndexes}, "tables.OnIndex": {tables.OnIndex}, "tables.Create": {tables.Create}, "tables.Verify": {tables.Verify}, "tables.Of": {tables.Of},
 	"entity.Budget": {entity.Budget}, "entity.Tracers": {entity.Tracers}, "entity.SlogTracer": {entity.SlogTracer}, "entity.WithCallName": {entity.WithCallName},
 
@@ -129,7 +129,7 @@ var exempt = map[string]string{
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface", "entity.CollectionPart": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
-	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
+	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "entity.DecideOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
 	"entity.ManyOption": "an interface", "entity.BoundOption": "an interface", "entity.IndexOption": "an interface", "entity.OrderOption": "an interface", "entity.TableOption": "an interface",
 	"entity.SegmentOption": "an interface", "entity.GuardOption": "an interface", "entity.BindOption": "an interface", "entity.Handle": "an interface", "versioned.ExpectOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface", "entity.ChangeOption": "an interface",
