@@ -226,8 +226,8 @@ func (c Change[T]) Item() (T, error) {
 // Current returns the current item after the change, for programs that keep a copy of it elsewhere. isCurrent is false
 // if the change is about a related item. Otherwise item is the new state, or nil if the item was removed.
 //
-// It depends only on the records of the current item, whose order DynamoDB guarantees. The error is an *[ImageError]
-// if the view of the stream leaves the new state out.
+// It depends only on the records of the current item, whose order a DynamoDB stream guarantees; of those from Kinesis,
+// keep the one with the latest Record.Time. The error is an *[ImageError] if the view of the stream leaves the new state out.
 func (c Change[T]) Current() (item *T, isCurrent bool, err error) {
 	if !c.Kind.ofItem() {
 		return nil, false, nil

@@ -35,7 +35,8 @@
 // the newest before by its write id; NEW_AND_OLD_IMAGES shows that nothing else changed, and such a record is no change. By
 // another view it is a CopyChanged. "None" applies to `$` entities,
 // whose keys identify their items, and to a verbatim entity that has its table to itself. A verbatim entity that shares its
-// table (kind, a unique constraint, other entities), and any entity with Config.Interop, needs an image in every record.
+// table (kind, a unique constraint, other entities), and any entity with Config.Interop, needs an image in every record. If another
+// program adds or removes the entity name or kind of an item, it is Created or Deleted.
 //
 // Images that the view of the stream leaves out are nil in the change. NEW_AND_OLD_IMAGES has all. NEW_IMAGE has only the
 // key of removed items, OLD_IMAGE only the key of new ones, and KEYS_ONLY never has an item. If the kind is unknown, or a
@@ -43,7 +44,8 @@
 //
 // A program outside Lambda runs a [Reader], which reads the shards, together with other processes, and keeps its checkpoints in the table.
 //
-// DynamoDB keeps the order of the records of one item, can deliver a record twice, and keeps records for 24 hours.
+// DynamoDB keeps the order of the records of one item, can deliver a record twice, and keeps records for 24 hours. [FromKinesis] takes
+// those of a Kinesis stream, which are kept longer, have no order, and come more than once.
 //
 // The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package stream

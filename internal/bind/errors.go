@@ -73,6 +73,7 @@ const (
 	CodeLease              = "EDD-9220" // a lease's `Skew` is over half its `Duration`, or negative: correct them [leases]
 	CodeLeaseWork          = "EDD-9221" // `Held.Keep` has no function: give it the work [leases]
 	CodeReaderName         = "EDD-9231" // a reader's `Name` reads another table: give each table a reader of its own [streams]
+	CodeRecord             = "EDD-9232" // a record is damaged, or not of a table: let `OnUndecodable` keep it [streams]
 	CodeReader             = "EDD-9230" // options of a reader do not fit: see the sentence [streams]
 )
 
