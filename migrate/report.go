@@ -19,6 +19,7 @@ const (
 	Marks     Reason = "marks"      // a hidden attribute is missing: the item was written by another program
 	Defaults  Reason = "defaults"   // an attribute with a default is missing
 	KeyParts  Reason = "key parts"  // an attribute is missing that the primary key is composed of
+	Ending    Reason = "end"        // the end is missing, with the option Ends
 	Claims    Reason = "claims"     // a unique value is not claimed, or its claim expires at another time than the item
 )
 

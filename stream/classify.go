@@ -105,10 +105,16 @@ func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning
 		return stored, nil
 	case op == streamtypes.OperationTypeModify:
 		return changed, nil
-	case r.ByTTL:
+	case r.ByTTL || hadEnded(s, r, x):
 		return expired, nil
 	}
 	return removed, nil
+}
+
+// hadEnded reports whether an item had expired when it was removed. Only the Region that removed it names the remover; the
+// others of a global table have the old image. DynamoDB Local has one Region, and not the clock of the program.
+func hadEnded(s *schema.Schema, r *Record, x meaning) bool {
+	return (s.Expires || x.part != currentItem) && r.Operation == streamtypes.OperationTypeRemove && r.Region != localRegion && layout.Expired(s, x.old, r.Time)
 }
 
 func missingImage(s *schema.Schema, r *Record, needs string) error {
