@@ -19,7 +19,6 @@ const (
 	CodeRequired           = "EDD-9103" // a required attribute is missing or removed: give it a value [changes]
 	CodeNotYours           = "EDD-9104" // a change of what the verb must not change: leave it out; only `Append` writes append fields [changes]
 	CodePointer            = "EDD-9105" // a pointer or path is not a field of the prototype: use `entity.Fields`, or `entity.Attr` [changes]
-	CodeNoChange           = "EDD-9106" // an update has no changes: add one, or use `Op().CheckExists` [changes]
 	CodeOverlap            = "EDD-9107" // two changes overlap: make them one [changes]
 	CodeOption             = "EDD-9108" // an option, number or empty transaction makes no sense here: drop or correct it [changes]
 	CodeSameItem           = "EDD-9109" // two operations of a transaction write one item or claim: make them one, or send two [batches-and-transactions]
