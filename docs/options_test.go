@@ -67,6 +67,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		option("migrate.Strict", migrate.Strict(), "Rewrite Copier.Run"),
 		option("migrate.Restart", migrate.Restart(), "Rewrite Copier.Run"),
 		option("migrate.NewVersion", migrate.NewVersion(), "Rewrite"),
+		option("migrate.Ends", migrate.Ends(), "Rewrite"),
 		option("migrate.Checkpoint", migrate.Checkpoint("c"), "Rewrite"),
 		option("migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Copier.Run Copier.CutOver"),
 		option("OnProgress", entity.OnProgress(func(int) {}), "Purge"),

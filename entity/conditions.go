@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 
@@ -207,16 +206,10 @@ func DeleteFromSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
 type Path[V any] struct{ target bind.Target }
 
 // MapEntry is the value under key in a map field. To change an entry, the map must be stored; if it is absent, the
-// error is a *[ConditionError] that names the map. A key that implements encoding.TextMarshaler is found under its
-// text.
-func MapEntry[M ~map[K]V, K ~string, V any](field *M, key K) Path[V] {
-	k := string(key)
-	if m, ok := any(key).(encoding.TextMarshaler); ok {
-		text, err := m.MarshalText()
-		if k = string(text); err != nil {
-			k = "" // refused, as the empty key is
-		}
-	}
+// error is a *[ConditionError] that names the map. The entry is found under the text that the key is stored as: that of its
+// MarshalText, else a string as it is, and a number or bool as fmt prints it. A key without a text is an *[InputError].
+func MapEntry[M ~map[K]V, K comparable, V any](field *M, key K) Path[V] {
+	k := item.MapKey(key)
 	return Path[V]{bind.Target{Pointer: field, Entry: &k, Key: key}}
 }
 

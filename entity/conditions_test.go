@@ -305,9 +305,6 @@ func TestInput_Changes(t *testing.T) {
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	update := func(opts ...entity.UpdateOption) error { return dbtest.ErrorOf(s.Update(t.Context(), key, opts...)) }
-	l.requireRefused(t, update(), "EDD-9106", "")
-	l.requireRefused(t, update(entity.If(entity.Exists(&p.Note))), "EDD-9106", "")
-
 	l.requireRefused(t, update(entity.Set(&p.Note, "a"), entity.Set(&p.Note, "b")), "EDD-9107", "Note")
 	l.requireRefused(t, update(entity.Set(&p.Note, "a"), entity.Remove(&p.Note)), "EDD-9107", "Note")
 	l.requireRefused(t, update(entity.Set(&p.Home, Address{}), entity.Set(&p.Home.City, "b")), "EDD-9107", "Home")

@@ -371,8 +371,10 @@ func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item 
 }
 
 // Update changes attributes of an existing item and returns it. It costs one request, and a read if an index key is
-// composed of changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for a
-// nested change without its parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
+// composed of changed and unchanged attributes. Without a change, such as of a PATCH without fields, it is one consistent read,
+// which returns the item as it is, without a new version or updated_at; with [If], and in a transaction, also a check that the
+// item is still so. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for a nested change without its parent
+// or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
 	_, err = update(s, key, opts).Run(ctx, &stored)
 	return stored, err

@@ -446,3 +446,28 @@ func TestVerbTable_NoVerbWritesToTheCallersValue(t *testing.T) {
 	require.NoError(t, l.DB.Transact(t.Context(), later))
 	require.Equal(t, got, entity.Must(s.Get(t.Context(), v, entity.Consistent())), "the op holds what it was given")
 }
+
+// An update without changes, as of a PATCH without fields, reads the item and leaves it as it is.
+func TestUpdate_WithoutChangesReturnsTheItemAsItIs(t *testing.T) {
+	l, s := open[Profile](t)
+	p, key := entity.Fields[Profile](), Profile{ID: "a"}
+	require.ErrorIs(t, dbtest.ErrorOf(s.Update(l.Ctx, key)), entity.ErrNotFound)
+	made := entity.Must(s.Create(l.Ctx, Profile{ID: "a", Note: "n"}))
+	was := l.Items()
+	l.Sent()
+	require.Equal(t, made, entity.Must(s.Update(l.Ctx, key)))
+	require.Equal(t, []string{"GetItem"}, l.Operations())
+	require.Equal(t, made, entity.Must(s.Update(l.Ctx, key, entity.If(entity.Eq(&p.Note, "n")))))
+	require.ErrorIs(t, dbtest.ErrorOf(s.Update(l.Ctx, key, entity.If(entity.Eq(&p.Note, "m")))), entity.ErrConditionFailed)
+	var old Profile
+	require.Equal(t, made, entity.Must(s.Update(l.Ctx, key, entity.Returning(&old))))
+	require.Equal(t, made, old)
+	op := s.Op().Update(key)
+	l.Sent()
+	require.NoError(t, l.DB.Transact(l.Ctx, op, s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, made, op.Result())
+	sent := l.Sent()
+	require.Equal(t, 2, strings.Count(string(sent[len(sent)-1].Body), `"ConditionCheck"`), "so that all of the transaction is of one instant")
+	require.ErrorIs(t, l.DB.Transact(l.Ctx, s.Op().Update(Profile{ID: "b"}), s.Op().CheckExists(key)), entity.ErrNotFound)
+	require.Equal(t, was, l.Items())
+}

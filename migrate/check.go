@@ -29,6 +29,7 @@ const (
 	Broken   Kind = "broken"   // Rewrite cannot settle the item; it has a Problem
 	Orphaned Kind = "orphaned" // a sentinel, event or snapshot whose item has gone, or no longer has the value
 	Leftover Kind = "leftover" // the item has expired, and DynamoDB has not removed it yet
+	Endless  Kind = "endless"  // the item has no end, as when it was removed or is older than the declaration; it may be wanted
 )
 
 // Finding is an item that is not as the declarations say.
@@ -100,7 +101,7 @@ func newCheck(c *engine.Core, f func(Finding) error, spec *bind.Options) (*check
 	}
 	k := &check{c: c, segments: max(spec.Segments, 1), report: f, progress: spec.Passed, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
-		k.entities = append(k.entities, examiner{&engine.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
+		k.entities = append(k.entities, examiner{c: &engine.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s: s})
 	}
 	return k, nil
 }
@@ -227,6 +228,8 @@ func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sen
 			x.Kind, x.Problem = Broken, f.problem
 		case len(f.reasons) > 0:
 			x.Kind, x.Reasons = Outdated, f.reasons
+		case f.endless:
+			x.Kind = Endless
 		}
 		if x.Kind != "" {
 			if err := k.found(x); err != nil {

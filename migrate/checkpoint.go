@@ -77,10 +77,13 @@ func stateKey(s *schema.Schema, infix, name string) item.Item {
 }
 
 // fingerprint is equal for equal work: what the items should be, and how they are written.
-func fingerprint(s *schema.Schema, newVersion bool) string {
+func fingerprint(s *schema.Schema, newVersion, ends bool) string {
 	var b strings.Builder
 	line := func(words ...any) { fmt.Fprintln(&b, words...) }
 	line(s.Name, s.Prefix, s.Payload, s.Templated, s.HasMetadata, s.Options.TTL, newVersion)
+	if ends {
+		line("ends")
+	}
 	key := func(k *schema.KeyDef) {
 		switch {
 		case k == nil:

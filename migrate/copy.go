@@ -56,7 +56,7 @@ func Copy[A, B any](name string, from *entity.Store[A], to *entity.Store[B], f f
 			return nil, err
 		}
 	}
-	c := &copier{name: name, from: examiner{a, a.Schema}, to: examiner{b, b.Schema}}
+	c := &copier{name: name, from: examiner{c: a, s: a.Schema}, to: examiner{c: b, s: b.Schema}}
 	c.convert = func(it item.Item) (reflect.Value, error) {
 		old, err := engine.Decode[A](a, it)
 		if err != nil {
@@ -129,7 +129,7 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 	pass := &copyPass{copier: x, writes: !spec.Dry, strict: spec.Strict}
 	j.page, j.written = pass.sources, "copied"
 	if !spec.Dry {
-		j.point = newCheckpoint(j, copyInfix, x.name, fingerprint(x.from.s, false)+" "+fingerprint(x.to.s, false)+" "+x.source())
+		j.point = newCheckpoint(j, copyInfix, x.name, fingerprint(x.from.s, false, false)+" "+fingerprint(x.to.s, false, false)+" "+x.source())
 	}
 	err = x.to.c.Measure(ctx, "Copy", "", func(ctx context.Context) error {
 		ctx = bind.WithPace(ctx, spec.Budget)

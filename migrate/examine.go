@@ -25,6 +25,8 @@ type finding struct {
 	reasons []Reason
 	expired bool
 	problem Problem // "" if it can be rewritten
+	filled  bool    // the attribute that its end is counted from was absent, and has its default
+	endless bool    // it has no end, though items get one
 
 	values []value                 // unique values of a current item
 	claims []plan.UniqueConstraint // the constraints whose values nothing claims
@@ -54,8 +56,9 @@ func (f *finding) rewriting() plan.Rewriting {
 
 // examiner compares stored items with a declaration.
 type examiner struct {
-	c *engine.Core
-	s *schema.Schema
+	c    *engine.Core
+	s    *schema.Schema
+	ends bool // missing ends are set
 }
 
 // own returns the finding of an item of the entity, and false for any other item.
@@ -76,7 +79,7 @@ func (e examiner) examine(f *finding, now time.Time) {
 		return
 	}
 	f.want = item.Clone(f.image)
-	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.eventKeyed, e.defaulted, e.indexed, e.valued} {
+	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.eventKeyed, e.defaulted, e.ended, e.indexed, e.valued} {
 		if f.problem = step(f); f.problem != "" {
 			return
 		}
@@ -193,8 +196,7 @@ func (e examiner) eventKeyed(f *finding) Problem {
 	return ""
 }
 
-// defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would, and the
-// expiry that is counted from one of them. An expiry that the item has stays: it may be one that a program chose.
+// defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would.
 func (e examiner) defaulted(f *finding) Problem {
 	if f.kind != layout.CurrentKind {
 		return ""
@@ -210,19 +212,36 @@ func (e examiner) defaulted(f *finding) Problem {
 			return Unstorable
 		}
 		f.want[a.Name], lacks = av, true
-		if x == nil || x.From() != a || x.Chosen(f.want[x.Stamps()]) {
-			continue
-		}
-		end, err := x.Stamp(av, time.Time{})
-		if err != nil || bind.CheckSeconds(e.s, a, end) != nil {
-			return Unstorable
-		}
-		if end != nil {
-			f.want[x.Stamps()] = end
-		}
+		f.filled = f.filled || x != nil && x.From() == a
 	}
 	if lacks {
 		f.reasons = append(f.reasons, Defaults)
+	}
+	return ""
+}
+
+// ended sets the end that a current item lacks, if it is counted from an attribute that was filled, or by the option Ends. An end
+// that the item has stays: it may be one that a program chose.
+func (e examiner) ended(f *finding) Problem {
+	x := bind.Expiry(e.s)
+	if f.kind != layout.CurrentKind || x == nil || !x.Derives() || x.Chosen(f.want[x.Stamps()]) {
+		return ""
+	}
+	from := x.From()
+	if f.endless = from == nil; f.endless {
+		return "" // nothing says when it was created
+	}
+	end, err := x.Stamp(f.want[from.Name], time.Time{})
+	switch sets := f.filled || e.ends; {
+	case err == nil && end == nil: // it lives for ever until the attribute is set
+	case !sets:
+		f.endless = true
+	case err != nil || bind.CheckSeconds(e.s, from, end) != nil:
+		return Unstorable
+	default:
+		if f.want[x.Stamps()] = end; !f.filled {
+			f.reasons = append(f.reasons, Ending)
+		}
 	}
 	return ""
 }

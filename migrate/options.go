@@ -7,7 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// Option is accepted by [Rewrite]: [NewVersion], [Checkpoint], entity.Segment, any [CopyOption].
+// Option is accepted by [Rewrite]: [NewVersion], [Ends], [Checkpoint], entity.Segment, any [CopyOption].
 type Option interface{ bind.RewriteOption }
 
 // CopyOption is accepted by [Copier.Run] and [Rewrite]: [DryRun], [Strict], [Restart], any [PassOption].
@@ -32,6 +32,12 @@ func DryRun() CopyOption { return bind.Option{Setting: func(o *bind.Options) { o
 func NewVersion() Option {
 	return bind.Option{Setting: func(o *bind.Options) { o.NewVersion = true }}
 }
+
+// Ends makes [Rewrite] set the end that an item lacks, as it was counted from the attribute from of lifecycle.TTL: of items that are
+// older than the declaration, or written by other programs. It is an option because a rewrite cannot know which ends a program has
+// removed on purpose, so that the item lives for ever; it sets these too. An item whose end has passed is gone then. [Check] reports
+// what it would change as [Endless]. Without from it is refused, since nothing stored says when such an item ends.
+func Ends() Option { return bind.Option{Setting: func(o *bind.Options) { o.Ends = true }} }
 
 // Strict makes [Rewrite] and [Copier.Run] end at the first item that has a problem, with an *[ItemError].
 func Strict() CopyOption { return bind.Option{Setting: func(o *bind.Options) { o.Strict = true }} }

@@ -20,6 +20,7 @@ const (
 	Defaults  Reason = "defaults"   // an attribute with a default is missing
 	KeyParts  Reason = "key parts"  // an attribute is missing that the primary key is composed of
 	EventKeys Reason = "event keys" // the key of an event lacks the id that the series declares
+	Ending    Reason = "end"        // the end is missing, with the option Ends
 	Claims    Reason = "claims"     // a unique value is not claimed, or its claim expires at another time than the item
 )
 

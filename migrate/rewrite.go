@@ -87,10 +87,12 @@ func newRewriter(c *engine.Core, spec *bind.Options) (*rewriter, error) {
 		return invalid(bind.CodeOption, "Restart needs a Checkpoint")
 	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
 		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
-	case keeps && x != nil && x.From() != nil && x.From().Role.Default != "" && !spec.NewVersion:
-		return invalid(bind.CodeRewriteHistory, "its expiry is counted from %s, which has a default: filling that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
+	case spec.Ends && (x == nil || !x.Derives() || x.From() == nil):
+		return invalid(bind.CodeOption, "Ends needs a lifecycle.TTL with from and after: nothing else that is stored says when an item ends")
+	case keeps && x != nil && x.From() != nil && (x.From().Role.Default != "" || spec.Ends) && !spec.NewVersion:
+		return invalid(bind.CodeRewriteHistory, "its expiry is counted from %s, which has a default, or Ends is given: that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
 	}
-	w := &rewriter{j, examiner{c, s}, spec.NewVersion, spec.Segment}
+	w := &rewriter{j, examiner{c, s, spec.Ends}, spec.NewVersion, spec.Segment}
 	if j.page = w.page; spec.Checkpoint == nil {
 		return w, nil
 	}
@@ -100,7 +102,7 @@ func newRewriter(c *engine.Core, spec *bind.Options) (*rewriter, error) {
 	if !stringKeys(s) {
 		return invalid(bind.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
 	}
-	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, workOf(fingerprint(s, spec.NewVersion), spec.Segment))
+	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, workOf(fingerprint(s, spec.NewVersion, spec.Ends), spec.Segment))
 	return w, nil
 }
 

@@ -25,7 +25,7 @@ const (
 	Deleted     Kind = "deleted"      // the item was deleted for good
 	SoftDeleted Kind = "soft deleted" // the item's deleted copy was stored; New is the copy
 	Restored    Kind = "restored"     // a deleted copy became the current item again
-	Expired     Kind = "expired"      // DynamoDB removed the item because it had expired
+	Expired     Kind = "expired"      // the item was removed because it had expired, by DynamoDB, or by another program later
 	// CurrentRemoved reports that the current item of an entity with lifecycle.SoftDelete was removed: by a delete, which
 	// SoftDeleted reports too, or by Purge. The two look the same in a stream.
 	CurrentRemoved Kind = "current removed"
@@ -36,16 +36,16 @@ const (
 	Appended     Kind = "appended"      // an event of a series was stored, on time or late, also over one that had expired
 	EventChanged Kind = "event changed" // by migrate.Rewrite, which upgrades it, or by another program
 	EventRemoved Kind = "event removed" // by Purge
-	EventExpired Kind = "event expired" // DynamoDB removed it because it had expired
+	EventExpired Kind = "event expired" // it was removed because it had expired
 
 	SnapshotStored  Kind = "snapshot stored"  // a state was added to the history
 	SnapshotChanged Kind = "snapshot changed" // the first snapshot of an item gets its expiry once its state has passed
 	SnapshotRemoved Kind = "snapshot removed" // by Purge
-	SnapshotExpired Kind = "snapshot expired" // DynamoDB removed it because it had expired
+	SnapshotExpired Kind = "snapshot expired" // it was removed because it had expired
 
 	CopyChanged Kind = "copy changed" // by migrate.Rewrite or another program; see the package documentation for marks of later deletes
 	CopyRemoved Kind = "copy removed" // by a restore, or by Purge
-	CopyExpired Kind = "copy expired" // DynamoDB removed it because it had expired; the item can no longer be restored
+	CopyExpired Kind = "copy expired" // it was removed because it had expired; the item can no longer be restored
 )
 
 // An itemPart says which of an entity's items a record is about: the current one, or a kind of related item.
@@ -226,8 +226,8 @@ func (c Change[T]) Item() (T, error) {
 // Current returns the current item after the change, for programs that keep a copy of it elsewhere. isCurrent is false
 // if the change is about a related item. Otherwise item is the new state, or nil if the item was removed.
 //
-// It depends only on the records of the current item, whose order DynamoDB guarantees. The error is an *[ImageError]
-// if the view of the stream leaves the new state out.
+// It depends only on the records of the current item, whose order a DynamoDB stream guarantees; of those from Kinesis,
+// keep the one with the latest Record.Time. The error is an *[ImageError] if the view of the stream leaves the new state out.
 func (c Change[T]) Current() (item *T, isCurrent bool, err error) {
 	if !c.Kind.ofItem() {
 		return nil, false, nil

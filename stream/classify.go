@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,7 +26,7 @@ type meaning struct {
 // that this cannot be determined.
 func classify(c *engine.Core, r *Record) (x meaning, ok bool, err error) {
 	s := c.Schema
-	if !sameTable(c.Table, r.SourceARN) || !hasKeyOf(s, r.Keys) {
+	if !sameTable(c.Table, r) || !hasKeyOf(s, r.Keys) {
 		return meaning{}, false, nil
 	}
 	old, new := r.images()
@@ -104,10 +105,16 @@ func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning
 		return stored, nil
 	case op == streamtypes.OperationTypeModify:
 		return changed, nil
-	case r.ByTTL:
+	case r.ByTTL || hadEnded(s, r, x):
 		return expired, nil
 	}
 	return removed, nil
+}
+
+// hadEnded reports whether an item had expired when it was removed. Only the Region that removed it names the remover; the
+// others of a global table have the old image. DynamoDB Local has one Region, and not the clock of the program.
+func hadEnded(s *schema.Schema, r *Record, x meaning) bool {
+	return (s.Expires || x.part != currentItem) && r.Operation == streamtypes.OperationTypeRemove && r.Region != localRegion && layout.Expired(s, x.old, r.Time)
 }
 
 func missingImage(s *schema.Schema, r *Record, needs string) error {
@@ -115,12 +122,14 @@ func missingImage(s *schema.Schema, r *Record, needs string) error {
 }
 
 // sameTable reports whether a record's stream, if known, is that of the store's table. A store may be configured with
-// an ARN, since another account or region can have tables of the same name. DynamoDB Local has one region for all.
-func sameTable(store, source string) bool {
+// an ARN, since another account or region can have tables of the same name; a record from Kinesis has no account. DynamoDB
+// Local has one region for all.
+func sameTable(store string, r *Record) bool {
+	source, name := r.SourceARN, tableOf(store)
 	if source == "" {
-		return true
+		region := ":" + r.Region + ":"
+		return r.Table == "" || r.Table == cmp.Or(name, store) && (name == "" || r.Region == "" || strings.Contains(store, region))
 	}
-	name := tableOf(store)
 	switch {
 	case name == "":
 		return tableOf(source) == store

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -440,6 +441,52 @@ func TestExpiry_DependsOnTheIdentityOfTheRemover(t *testing.T) {
 		require.EqualValues(t, 3, c.OldVersion)
 		require.Equal(t, time.Date(2016, 11, 18, 20, 9, 0, 0, time.UTC), c.Record.Time)
 	}
+	type session struct {
+		_  entity.Key    `name:"Person" pk:"$#{id}" sk:"$"`
+		_  lifecycle.TTL `attr:"ends" after:"1h"`
+		ID string        `dynamodbav:"id"`
+	}
+	expiring := entity.Must(entity.New[session](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
+	const at = 1479499740
+	for name, x := range map[string]struct {
+		end, region, mark, suffix string
+		want                      stream.Kind
+	}{
+		"long ago":            {"1479000000", "eu-west-1", "", "", stream.Expired},
+		"in that second":      {strconv.Itoa(at), "", "", "", stream.Expired},
+		"a second later":      {strconv.Itoa(at + 1), "", "", "", stream.Deleted},
+		"no end":              {"", "", "", "", stream.Deleted},
+		"DynamoDB Local":      {"1479000000", "ddblocal", "", "", stream.Deleted},
+		"a snapshot":          {"1479000000", "", "v", "#v#0000001", stream.SnapshotExpired},
+		"a snapshot, purged":  {strconv.Itoa(at + 1), "", "v", "#v#0000001", stream.SnapshotRemoved},
+		"an attribute of old": {"x", "", "", "", stream.Deleted},
+	} {
+		r := stream.FromSDK("", expiryOf(nil)) // as in the Regions that did not remove it
+		r.Region = x.region
+		if r.Old["ends"] = dbtest.N(x.end); x.end == "" {
+			delete(r.Old, "ends")
+		}
+		if x.mark != "" {
+			r.Keys["sk"] = dbtest.S("$app#v1#person" + x.suffix)
+			r.Old["sk"], r.Old["_k"] = r.Keys["sk"], dbtest.S(x.mark)
+		}
+		c, ok, err := stream.Of(expiring, r)
+		require.NoError(t, err, name)
+		require.True(t, ok, name)
+		require.Equal(t, x.want, c.Kind, name)
+	}
+	marked := stream.FromSDK("", expiryOf(nil))
+	marked.Operation, marked.Old["ends"] = "MODIFY", dbtest.N("1")
+	marked.New = map[string]types.AttributeValue{"pk": marked.Keys["pk"], "sk": marked.Keys["sk"]}
+	taken, _, err := stream.Of(expiring, marked)
+	require.NoError(t, err)
+	require.Equal(t, stream.Deleted, taken.Kind, "another program took the mark of the entity away")
+	plain := stream.FromSDK("", expiryOf(nil))
+	plain.Old["ends"], plain.Old["_ttl"] = dbtest.N("1"), dbtest.N("1")
+	kept, _, err := stream.Of(s, plain)
+	require.NoError(t, err)
+	require.Equal(t, stream.CurrentRemoved, kept.Kind, "items that do not expire have such attributes of their own")
+
 	local := expiryOf(nil)
 	local.EventName = "UNKNOWN_TO_SDK_VERSION"
 	dbtest.As[*stream.RecordError](t, dbtest.ErrorOf(stream.Of(s, stream.FromSDK("", local))), "only DynamoDB Local has that name")

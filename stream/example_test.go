@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -128,6 +129,51 @@ func ExampleOnUndecodable() {
 	// created
 	// deleted
 	// 2 1 1 <nil>
+}
+
+// A consumer of a Kinesis stream gets changes late and more than once. It keeps the time of the change with what it keeps of an
+// item, also after a removal, and ignores what is not after it.
+func ExampleFromKinesis() {
+	articles := library()
+	titles, last := map[string]string{}, map[string]time.Time{}
+	index := func(_ context.Context, c stream.Change[Article]) error {
+		article, current, err := c.Current()
+		item, _ := c.Item()
+		switch {
+		case err != nil || !current:
+			return err
+		case !c.Record.Time.After(last[item.Slug]):
+			fmt.Println("ignore", c.Kind)
+			return nil
+		case article == nil:
+			delete(titles, item.Slug)
+		default:
+			titles[item.Slug] = article.Title
+		}
+		last[item.Slug] = c.Record.Time
+		fmt.Println(c.Kind, titles)
+		return nil
+	}
+	data := func(event, image, title string, micros int) []byte {
+		return fmt.Appendf(nil, `{"eventID":"e","eventName":%q,"tableName":"app","recordFormat":"application/json","eventSource":"aws:dynamodb","dynamodb":{
+			"ApproximateCreationDateTime":%d,"ApproximateCreationDateTimePrecision":"MICROSECOND","Keys":{"pk":{"S":"$app#v1#article#a"},"sk":{"S":"$app#v1#article"}},
+			%q:{"pk":{"S":"$app#v1#article#a"},"sk":{"S":"$app#v1#article"},"__edd_e__":{"S":"Article"},"slug":{"S":"a"},"title":{"S":%q}}}}`, event, micros, image, title)
+	}
+	// What GetRecords of Kinesis returns: SequenceNumber and Data of each record.
+	batch := stream.Event{Records: []stream.Record{
+		stream.FromKinesis("501", data("INSERT", "NewImage", "Ants", 1720740233012995)),
+		stream.FromKinesis("502", data("REMOVE", "OldImage", "Wood ants", 1720740233290001)),
+		stream.FromKinesis("503", data("MODIFY", "NewImage", "Wood ants", 1720740233018542)),
+		stream.FromKinesis("504", data("INSERT", "NewImage", "Ants", 1720740233012995)),
+	}}
+	resp, err := stream.Handle(context.Background(), batch, stream.On(articles, index))
+	fmt.Println(resp.Handled, resp.Err(), err)
+	// Output:
+	// created map[a:Ants]
+	// deleted map[]
+	// ignore updated
+	// ignore created
+	// 4 <nil> <nil>
 }
 
 // A program that reads the shards by itself, as with a local database. One that stops and goes on keeps, for each shard, the

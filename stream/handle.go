@@ -168,7 +168,7 @@ func Handle(ctx context.Context, e Event, routes ...Route) (Response, error) {
 		}
 		resp.Failure = &Failure{Record: r, Err: err}
 		if r.SequenceNumber == "" {
-			return resp, errors.Join(&RecordError{EventID: r.EventID, Problem: "it failed, and has no SequenceNumber"}, err)
+			return resp, errors.Join(&RecordError{Code: bind.CodeRecord, EventID: r.EventID, Problem: "it failed, and has no SequenceNumber"}, err)
 		}
 		resp.BatchItemFailures = append(resp.BatchItemFailures, BatchItemFailure{ItemIdentifier: r.SequenceNumber})
 		return resp, nil

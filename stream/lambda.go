@@ -11,10 +11,11 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/internal/avjson"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// Event is the event that AWS Lambda invokes a function with for a DynamoDB stream: records of one shard, in order. It
-// unmarshals Lambda's JSON. A program that reads a stream itself makes one of its records.
+// Event is the event that AWS Lambda invokes a function with for a DynamoDB stream, or for a Kinesis stream into which DynamoDB
+// writes: records of one shard, in order. It unmarshals Lambda's JSON. A program that reads a stream itself makes one of its records.
 type Event struct {
 	Records []Record
 }
@@ -24,7 +25,7 @@ type Event struct {
 func (e *Event) UnmarshalJSON(text []byte) error {
 	var raw struct{ Records *[]Record }
 	if err := json.Unmarshal(text, &raw); err != nil || raw.Records == nil {
-		return &RecordError{Problem: "the event is not a JSON object with a list of Records"}
+		return &RecordError{Code: bind.CodeRecord, Problem: "the event is not a JSON object with a list of Records"}
 	}
 	e.Records = *raw.Records
 	return nil
@@ -40,6 +41,9 @@ type envelope struct {
 	AwsRegion      json.RawMessage `json:"awsRegion"`
 	UserIdentity   json.RawMessage `json:"userIdentity"`
 	Dynamodb       json.RawMessage `json:"dynamodb"`
+
+	TableName    json.RawMessage `json:"tableName"`    // from DynamoDB to Kinesis
+	RecordFormat json.RawMessage `json:"recordFormat"` // the same
 }
 
 type identity struct {
@@ -49,6 +53,7 @@ type identity struct {
 
 type body struct {
 	Time           json.RawMessage `json:"ApproximateCreationDateTime"`
+	Precision      json.RawMessage `json:"ApproximateCreationDateTimePrecision"`
 	Keys           json.RawMessage
 	NewImage       json.RawMessage
 	OldImage       json.RawMessage
@@ -57,39 +62,60 @@ type body struct {
 	StreamViewType json.RawMessage
 }
 
-// eventSource is the name of DynamoDB streams in eventSource.
-const eventSource = "aws:dynamodb"
+// Names of services in eventSource.
+const (
+	fromDynamoDB = "aws:dynamodb"
+	fromKinesis  = "aws:kinesis"
+)
 
 // UnmarshalJSON reads a record as Lambda writes it. It returns no error: mistakes are kept in the record, for
 // [Record.Err].
 func (r *Record) UnmarshalJSON(text []byte) error {
+	var source struct {
+		Name json.RawMessage `json:"eventSource"`
+		Data json.RawMessage `json:"kinesis"`
+	}
 	*r = Record{}
-	var e envelope
+	if json.Unmarshal(text, &source) == nil && string(source.Name) == `"`+fromKinesis+`"` {
+		r.fromLambda(source.Data)
+		return nil
+	}
+	e := r.envelope(text)
+	r.SourceARN = r.text("eventSourceARN", e.EventSourceARN)
+	var b body
+	if r.part("dynamodb", e.Dynamodb, &b) {
+		r.SequenceNumber = r.text("SequenceNumber", b.SequenceNumber)
+		r.View = streamtypes.StreamViewType(r.text("StreamViewType", b.StreamViewType))
+		r.body(b, 1)
+	}
+	r.check()
+	return nil
+}
+
+// envelope reads what a record says around its body, which is the same in all streams.
+func (r *Record) envelope(text []byte) (e envelope) {
 	if json.Unmarshal(text, &e) != nil {
 		r.fail("it is not a JSON object")
-		return nil //nolint:nilerr // the record keeps the mistake
+		return envelope{}
 	}
 	r.EventID = r.text("eventID", e.EventID)
 	r.Operation = streamtypes.OperationType(r.text("eventName", e.EventName))
-	r.SourceARN = r.text("eventSourceARN", e.EventSourceARN)
 	r.Region = r.text("awsRegion", e.AwsRegion)
-	if from := r.text("eventSource", e.EventSource); from != "" && from != eventSource {
+	if from := r.text("eventSource", e.EventSource); from != "" && from != fromDynamoDB {
 		r.fail("it is from another service than DynamoDB")
 	}
 	var id identity
 	if r.part("userIdentity", e.UserIdentity, &id) {
 		r.ByTTL = r.text("userIdentity.type", id.Type) == ttlType && r.text("userIdentity.principalId", id.PrincipalID) == ttlPrincipal
 	}
-	var b body
-	if r.part("dynamodb", e.Dynamodb, &b) {
-		r.SequenceNumber = r.text("SequenceNumber", b.SequenceNumber)
-		r.View = streamtypes.StreamViewType(r.text("StreamViewType", b.StreamViewType))
-		r.part("SizeBytes", b.SizeBytes, &r.SizeBytes)
-		r.Time = r.seconds(b.Time)
-		r.Keys, r.New, r.Old = r.image("Keys", b.Keys), r.image("NewImage", b.NewImage), r.image("OldImage", b.OldImage)
-	}
-	r.check()
-	return nil
+	return e
+}
+
+// body reads what all streams say of the change. Its time counts units of which a second has that many.
+func (r *Record) body(b body, unit float64) {
+	r.part("SizeBytes", b.SizeBytes, &r.SizeBytes)
+	r.Time = r.time(b.Time, unit)
+	r.Keys, r.New, r.Old = r.image("Keys", b.Keys), r.image("NewImage", b.NewImage), r.image("OldImage", b.OldImage)
 }
 
 // present reports whether a part of the JSON is present and not null.
@@ -113,20 +139,18 @@ func (r *Record) text(name string, text json.RawMessage) string {
 	return s
 }
 
-// seconds parses a time in seconds since 1970, possibly with a fraction.
-func (r *Record) seconds(text json.RawMessage) time.Time {
+// time parses a time since 1970 in units of which a second has that many, possibly with a fraction.
+func (r *Record) time(text json.RawMessage, unit float64) time.Time {
 	if !present(text) {
 		return time.Time{}
 	}
 	const year10000 = 253402300800
 	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || f < 0 || f >= year10000 {
-		r.fail("ApproximateCreationDateTime is not a time in seconds since 1970")
+	if err != nil || f < 0 || f/unit >= year10000 {
+		r.fail("ApproximateCreationDateTime is not a time since 1970 in its precision")
 		return time.Time{}
 	}
-	whole, fraction := math.Modf(f)
-	// A float of this size has microsecond precision.
-	return time.Unix(int64(whole), int64(math.Round(fraction*1e6))*1000).UTC()
+	return time.UnixMicro(int64(math.Round(f * (1e6 / unit)))).UTC() // to the microsecond a float is exact until 2255
 }
 
 func (r *Record) image(name string, text json.RawMessage) map[string]types.AttributeValue {

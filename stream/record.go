@@ -8,18 +8,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// RecordError reports a record that cannot be used by any store. Its JSON is not that of a DynamoDB stream, or a part
-// that every record has is missing. Problem never contains a value.
+// RecordError reports a record that cannot be used by any store. Its JSON is not that of DynamoDB, or a part that every
+// record has is missing. Problem names the part, and never contains a value.
 type RecordError struct {
+	Code           string // EDD-9232
 	EventID        string // "" if it could not be read
 	SequenceNumber string // "" if it could not be read
 	Problem        string
 }
 
 func (e *RecordError) Error() string {
-	text := "the stream record"
+	text := strings.TrimSpace(e.Code + " the stream record")
 	if e.EventID != "" {
 		text += " " + e.EventID
 	}
@@ -27,13 +30,14 @@ func (e *RecordError) Error() string {
 }
 
 // Record is one record of a DynamoDB stream, undecoded: a write to one item of a table. [FromSDK] makes one of a
-// record from GetRecords. Unmarshalling Lambda's JSON into an [Event], or a Record, makes one too.
+// record from GetRecords, [FromKinesis] of one from a Kinesis stream. Unmarshalling Lambda's JSON into an [Event], or a Record, makes one too.
 //
 // A malformed record keeps the parts that could be read, and its mistake: see [Record.Err].
 type Record struct {
 	EventID        string // the same for every delivery of the record
 	Operation      streamtypes.OperationType
 	SourceARN      string // of the stream, which names the table; "" if unknown
+	Table          string // name of the table, if the record is from Kinesis, whose stream does not name it
 	Region         string
 	Time           time.Time // approximate time of the write, from DynamoDB
 	SequenceNumber string    // position of the record in its shard
@@ -169,7 +173,7 @@ func (r Record) Err() error {
 	if r.problem == "" {
 		return nil
 	}
-	return &RecordError{EventID: r.EventID, SequenceNumber: r.SequenceNumber, Problem: r.problem}
+	return &RecordError{Code: bind.CodeRecord, EventID: r.EventID, SequenceNumber: r.SequenceNumber, Problem: r.problem}
 }
 
 // images returns the item before and after the write, as far as the record has them.

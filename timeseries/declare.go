@@ -39,6 +39,7 @@ type Events struct{ _ eventsDecl }
 type events struct {
 	orderBy  *schema.Attr
 	id       *schema.Attr // nil: orderBy alone distinguishes events
+	updated  *schema.Attr // with the role updated_at, which is not stored, since orderBy is the clock; it may be nil
 	ttl      time.Duration
 	record   bool
 	maxAhead time.Duration
@@ -132,11 +133,12 @@ func (eventsDecl) Declare(d *schema.Decl) {
 	for _, x := range []struct {
 		a    *schema.Attr
 		role schema.Role
-	}{{s.UpdatedAt, schema.UpdatedAt}, {s.Version, schema.Version}, {s.DeletedAt, schema.DeletedAt}} {
+	}{{s.Version, schema.Version}, {s.DeletedAt, schema.DeletedAt}} {
 		if x.a != nil {
-			d.Problem(schema.CodeSeriesRole, "%s has the role %s, which a series cannot have: orderBy is its clock and its version, and nothing is deleted softly; drop the role", x.a.Field, x.role)
+			d.Problem(schema.CodeSeriesRole, "%s has the role %s, which a series cannot have: orderBy is its version, and nothing is deleted softly; drop the role", x.a.Field, x.role)
 		}
 	}
+	e.updated, s.UpdatedAt = s.UpdatedAt, nil
 	for _, a := range s.Contexts {
 		d.Problem(schema.CodeSeriesRole, "%s has the role context, which a series cannot have: an event holds what was reported, not what the context of the call says; drop the role, and set the field", a.Field)
 	}
@@ -240,7 +242,7 @@ func (e *events) finish(d *schema.Decl) {
 	}
 	if e.noCurrent { // what is stored on current items only
 		for _, a := range s.Attrs {
-			if !a.Append && !a.Clock && !s.KeyPart(a) {
+			if !a.Append && !a.Clock && a != e.updated && !s.KeyPart(a) {
 				d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy, id and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
 			}
 		}
@@ -259,6 +261,9 @@ func (e *events) finish(d *schema.Decl) {
 		for _, h := range []*schema.KeyDef{x.PK, x.SK} {
 			if h != nil && !(x.Local && h == x.PK) {
 				e.checkIndexKey(d, x, h)
+			}
+			if h != nil && e.updated != nil && h.Has(e.updated) {
+				d.Problem(schema.CodeSeriesRole, "the index %s would be empty: a series does not store %s, as orderBy is its clock; name that", x.Name, e.updated.Field)
 			}
 		}
 		for _, h := range x.Keys() {

@@ -87,7 +87,6 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 		require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, device, change))), name)
 		require.Equal(t, "EDD-9104", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Update(device, change))), name)
 	}
-	require.Equal(t, "EDD-9106", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, device))))
 	require.Empty(t, w.Wire.Requests())
 }
 
@@ -310,4 +309,49 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	delete(want, "gsi3pk")
 	want["gsi2sk"] = "$app#v1#tracker#2026-04-22T10:03:00Z#t"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "an empty string is no key")
+}
+
+// Stamps is embedded by all entities of a program.
+type Stamps struct {
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// Stamped is a series with the fields of other entities.
+type Stamped struct {
+	_ entity.Key        `name:"Stamped" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+	Stamps
+
+	ID    string    `dynamodbav:"id"`
+	At    time.Time `dynamodbav:"at"`
+	Value int       `dynamodbav:"value" entity:"append"`
+	Note  string    `dynamodbav:"note,omitempty"`
+}
+
+// orderBy is the clock of a series, so a field with the role updated_at is nowhere stored, and no verb takes it from a given value.
+func TestSeries_UpdatedAtIsNotStored(t *testing.T) {
+	w := open[Stamped](t)
+	given := func(n int) Stamped {
+		return Stamped{ID: "a", At: at(n), Value: n, Stamps: Stamps{CreatedAt: at(99), UpdatedAt: at(99)}}
+	}
+	w.seed(given(2))
+	require.Equal(t, timeseries.LateRecorded, w.append(given(1)).Reason)
+	w.appendAll([]Stamped{given(3), given(4)})
+	enriched := given(0)
+	enriched.Note = "x"
+	_, _, err := w.Upsert(w.Ctx, enriched)
+	require.NoError(t, err)
+	f := entity.Fields[Stamped]()
+	got := entity.Must(w.Update(w.Ctx, Stamped{ID: "a"}, entity.Set(&f.Note, "y")))
+	require.Equal(t, Stamped{ID: "a", At: at(4), Value: 4, Note: "y", Stamps: Stamps{CreatedAt: got.CreatedAt}}, got)
+	require.NotEqual(t, at(99), got.CreatedAt)
+	require.Equal(t, got, w.current(Stamped{ID: "a"}))
+	require.Len(t, w.history(Stamped{ID: "a"}), 4)
+	for _, it := range w.Items() {
+		require.NotContains(t, it, "updatedAt")
+	}
+	require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, Stamped{ID: "a"}, entity.Set(&f.UpdatedAt, at(5))))))
+	_, _, err = w.Upsert(w.Ctx, given(0), entity.Set(&f.UpdatedAt, at(5)))
+	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
 }

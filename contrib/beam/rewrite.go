@@ -28,6 +28,7 @@ type RewriteOptions struct {
 	Checkpoint string // name of the job: a letter, then letters, digits, _ and -. Each segment has a checkpoint of that name and its number
 	Segments   int    // parts of the table, 1 to 1,000,000, each of which is the work of one worker
 	NewVersion bool   // see migrate.NewVersion
+	Ends       bool   // see migrate.Ends
 	Strict     bool   // see migrate.Strict
 	Budget     Budget
 }
@@ -91,6 +92,9 @@ func (f *rewriteFn) ProcessElement(ctx context.Context, i int, emit func(Rewritt
 	}
 	if f.Options.NewVersion {
 		opts = append(opts, migrate.NewVersion())
+	}
+	if f.Options.Ends {
+		opts = append(opts, migrate.Ends())
 	}
 	if f.Options.Strict {
 		opts = append(opts, migrate.Strict())

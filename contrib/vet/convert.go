@@ -123,6 +123,8 @@ func (c *converter) named(t types.Type) reflect.Type {
 		switch {
 		case m.encodes && borrowed(t, u):
 			return standIn(reflect.TypeFor[selfBorrowed]())
+		case m.encodes && !m.encodesValue && m.decodes:
+			return standIn(reflect.TypeFor[bothByAddr]())
 		case m.encodes && !m.encodesValue:
 			return standIn(reflect.TypeFor[selfByAddr]())
 		case !m.encodes && isTime(u):
@@ -148,6 +150,8 @@ func (c *converter) named(t types.Type) reflect.Type {
 	}
 	var made reflect.Type
 	switch {
+	case m.encodes && m.decodes && boths[kind] != nil:
+		made = boths[kind]
 	case m.encodes:
 		made = selves[kind]
 	case text:

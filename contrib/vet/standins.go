@@ -36,7 +36,8 @@ var markers = map[string]reflect.Type{
 var known = map[string]reflect.Type{
 	"time.Time": reflect.TypeFor[time.Time](), "time.Duration": reflect.TypeFor[time.Duration](),
 	"encoding/json.Number": reflect.TypeFor[json.Number](), "net.IP": reflect.TypeFor[net.IP](), "net/netip.Addr": reflect.TypeFor[netip.Addr](), "math/big.Int": reflect.TypeFor[big.Int](),
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue.Number":   reflect.TypeFor[attributevalue.Number](),
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue.UnixTime": reflect.TypeFor[attributevalue.UnixTime](),
 }
 
 // The types below stand for types of the examined program that have methods. Reflection cannot build such a type, and the schema asks
@@ -55,21 +56,50 @@ type (
 	selfByAddr struct{ Content string }
 )
 
-func (selfString) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)  { return null, nil }
-func (selfInt) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)     { return null, nil }
-func (selfFloat) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)   { return null, nil }
-func (selfBool) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)    { return null, nil }
-func (selfID) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)      { return null, nil }
-func (selfSlice) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)   { return null, nil }
-func (selfMap) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)     { return null, nil }
-func (selfStruct) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)  { return null, nil }
-func (*selfByAddr) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error) { return null, nil }
+func (selfString) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)  { return none, nil }
+func (selfInt) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)     { return none, nil }
+func (selfFloat) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)   { return none, nil }
+func (selfBool) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)    { return none, nil }
+func (selfID) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)      { return none, nil }
+func (selfSlice) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)   { return none, nil }
+func (selfMap) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)     { return none, nil }
+func (selfStruct) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)  { return none, nil }
+func (*selfByAddr) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error) { return none, nil }
 
-var null = &sdk.AttributeValueMemberNULL{Value: true}
+// none is the zero value of all of them: a text, which can be in a key. Whether that of the examined type can New finds.
+var none = &sdk.AttributeValueMemberS{}
 
 var selves = map[reflect.Kind]reflect.Type{
 	reflect.String: reflect.TypeFor[selfString](), reflect.Int64: reflect.TypeFor[selfInt](), reflect.Uint64: reflect.TypeFor[selfInt](), reflect.Float64: reflect.TypeFor[selfFloat](), reflect.Bool: reflect.TypeFor[selfBool](),
 	reflect.Array: reflect.TypeFor[selfID](), reflect.Slice: reflect.TypeFor[selfSlice](), reflect.Map: reflect.TypeFor[selfMap](), reflect.Struct: reflect.TypeFor[selfStruct](),
+}
+
+// Types that also read what they encode themselves as, and so can be in a key.
+type (
+	bothString string
+	bothInt    int64
+	bothID     [16]byte
+	bothSlice  []string
+	bothStruct struct{ Content string }
+	bothByAddr struct{ Content string }
+)
+
+func (bothString) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)  { return none, nil }
+func (bothInt) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)     { return none, nil }
+func (bothID) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)      { return none, nil }
+func (bothSlice) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)   { return none, nil }
+func (bothStruct) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error)  { return none, nil }
+func (*bothByAddr) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error) { return none, nil }
+func (*bothString) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error   { return nil }
+func (*bothInt) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error      { return nil }
+func (*bothID) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error       { return nil }
+func (*bothSlice) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error    { return nil }
+func (*bothStruct) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error   { return nil }
+func (*bothByAddr) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error   { return nil }
+
+var boths = map[reflect.Kind]reflect.Type{
+	reflect.String: reflect.TypeFor[bothString](), reflect.Int64: reflect.TypeFor[bothInt](), reflect.Uint64: reflect.TypeFor[bothInt](), reflect.Array: reflect.TypeFor[bothID](),
+	reflect.Slice: reflect.TypeFor[bothSlice](), reflect.Struct: reflect.TypeFor[bothStruct](),
 }
 
 // Types that read themselves from text. A constant that they read may be wrong for the type that they stand for: New finds that.

@@ -81,9 +81,6 @@ func validateChange(s *schema.Schema, n *schema.Node, c Change, value any, av ty
 // Changes checks the changes of an update against the schema and encodes their values. simple reports that each sets or removes
 // an attribute that is free to change, so that no guard is needed.
 func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, err error) {
-	if len(list) == 0 {
-		return nil, false, Invalid(s, CodeNoChange, nil, "an update needs at least one change")
-	}
 	var refused []error
 	out, simple = make([]expr.Change, 0, len(list)+4), true // with room for what follows from them
 	for _, c := range list {

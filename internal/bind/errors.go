@@ -19,7 +19,6 @@ const (
 	CodeRequired           = "EDD-9103" // a required attribute is missing or removed: give it a value [changes]
 	CodeNotYours           = "EDD-9104" // a change of what the verb must not change: leave it out; only `Append` writes append fields [changes]
 	CodePointer            = "EDD-9105" // a pointer or path is not a field of the prototype: use `entity.Fields`, or `entity.Attr` [changes]
-	CodeNoChange           = "EDD-9106" // an update has no changes: add one, or use `Op().CheckExists` [changes]
 	CodeOverlap            = "EDD-9107" // two changes overlap: make them one [changes]
 	CodeOption             = "EDD-9108" // an option, number or empty transaction makes no sense here: drop or correct it [changes]
 	CodeSameItem           = "EDD-9109" // two operations of a transaction write one item or claim: make them one, or send two [batches-and-transactions]
@@ -73,6 +72,7 @@ const (
 	CodeLease              = "EDD-9220" // a lease's `Skew` is over half its `Duration`, or negative: correct them [leases]
 	CodeLeaseWork          = "EDD-9221" // `Held.Keep` has no function: give it the work [leases]
 	CodeReaderName         = "EDD-9231" // a reader's `Name` reads another table: give each table a reader of its own [streams]
+	CodeRecord             = "EDD-9232" // a record is damaged, or not of a table: let `OnUndecodable` keep it [streams]
 	CodeReader             = "EDD-9230" // options of a reader do not fit: see the sentence [streams]
 )
 

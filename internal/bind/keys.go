@@ -16,11 +16,13 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 	if item.Absent(av) {
 		return Invalid(s, CodeKeyPart, a, "the key part is missing")
 	}
-	if a.IsZero {
+	if a.IsZero && a.Custom == nil {
 		return nil
 	}
-	zero := false
-	if text, ok := av.(*types.AttributeValueMemberS); ok && a.Text {
+	zero := a.Custom != nil && item.Equal(av, a.Custom)
+	if a.Custom != nil && item.TypeName(av) != string(a.Scalar) {
+		return Invalid(s, CodeKeyPart, a, "the key part encodes itself as %s, and its zero value as %s: all values must have one type", item.TypeName(av), a.Scalar)
+	} else if text, ok := av.(*types.AttributeValueMemberS); ok && a.Text {
 		zero = a.TextField().Empty(text.Value)
 	} else if a.Time {
 		t, err := a.Format.FromValue(av)
@@ -35,7 +37,7 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 			zero = !v.Value
 		}
 	}
-	if zero {
+	if zero && !a.IsZero {
 		return Invalid(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
 	}
 	return nil
@@ -99,7 +101,7 @@ func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, 
 					return nil, nil, err
 				}
 			}
-			if text, ok := av.(*types.AttributeValueMemberS); !ok || text.Value == "" || a.Text || a.Time { // most parts are texts
+			if text, ok := av.(*types.AttributeValueMemberS); !ok || text.Value == "" || a.Text || a.Time || a.Custom != nil { // most parts are texts
 				if err := CheckPart(s, a, av); err != nil {
 					return nil, nil, err
 				}

@@ -56,6 +56,7 @@ type Options struct {
 	Strict        bool                             // end at the first item that stays as it is for a problem
 	Restart       bool                             // begin again, whatever the checkpoint says
 	NewVersion    bool                             // rewrite as an update, with a version and a time
+	Ends          bool                             // set missing ends
 	Checkpoint    *string
 
 	// Of the declaration of a store.

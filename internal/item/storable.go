@@ -207,6 +207,20 @@ func ask(v reflect.Value) (types.AttributeValue, error) {
 	return av, err
 }
 
+// OwnZero returns what the zero value of t, which encodes itself, is stored as; nil if it has no value.
+func OwnZero(t reflect.Type) (av types.AttributeValue) {
+	defer func() { // the method may panic on the zero value
+		if recover() != nil {
+			av = nil
+		}
+	}()
+	av, err := ask(reflect.New(t).Elem())
+	if err != nil {
+		return nil
+	}
+	return av
+}
+
 func finite(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {

@@ -2,6 +2,7 @@ package item
 
 import (
 	"encoding"
+	"fmt"
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,6 +28,22 @@ func IsText(t reflect.Type) bool {
 		return false
 	}
 	return p.Implements(textMarshalerType) && p.Implements(textUnmarshalerType)
+}
+
+// MapKey returns the text that attributevalue stores a map key as, or "", which it refuses.
+func MapKey(key any) string {
+	m, ok := key.(encoding.TextMarshaler)
+	switch {
+	case !ok:
+		return fmt.Sprint(key)
+	case reflect.TypeOf(key).Kind() == reflect.Pointer: // no key of a declaration; a nil one has no text
+		return ""
+	}
+	text, err := m.MarshalText()
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // ZeroText returns the text of the zero value of t, or "" if it has none.

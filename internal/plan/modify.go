@@ -91,17 +91,8 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		if changes, err = bind.DropUnsetExpiry(s, changes, bind.OnUpdate); err != nil {
 			return nil, err
 		}
-		result := Result{Item: in.Image, Old: in.Image}
-		switch {
-		case len(changes) == 0 && op.If.Op == expr.None:
-			return Nothing(result), nil
-		case len(changes) == 0:
-			guard, pin, err := Unchanged(s, in.Image)
-			if err != nil {
-				return nil, err
-			}
-			check := Action{Kind: Check, Table: table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
-			return Join([]Action{check}, 1, result), nil
+		if len(changes) == 0 {
+			return op.unchanged(in)
 		}
 		if err := guardError(s, changes, in.Image); err != nil {
 			return nil, err
@@ -113,6 +104,21 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		return op.changed(in, it)
 	}
 	return op
+}
+
+// unchanged plans a write that changes nothing of the item that was read. It sends nothing; with conditions of the caller, or in a
+// transaction, a check of these on the item as it was read.
+func (op *Op) unchanged(in *Input) (*Plan, error) {
+	result := Result{Item: in.Image, Old: in.Image}
+	if op.If.Op == expr.None && !in.Joined {
+		return Nothing(result), nil
+	}
+	guard, pin, err := Unchanged(op.Schema, in.Image)
+	if err != nil {
+		return nil, err
+	}
+	check := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
+	return Join([]Action{check}, 1, result), nil
 }
 
 // NewRevert plans a Put of the item with the content of an earlier state, which find finds. It changes every attribute

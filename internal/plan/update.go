@@ -24,7 +24,7 @@ type update struct {
 }
 
 // NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
-// item, a read and a guarded Put of the whole item.
+// item, a read and a guarded Put of the whole item. Without changes it is a read.
 func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
 	op := Begin(s, table, "Update", v, nil, spec)
 	if op.Err != nil {
@@ -32,6 +32,10 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	}
 	u := &update{op: op}
 	op.Plan, op.AlsoDeleted = u.plan, s.SoftDeletes
+	if len(spec.Changes) == 0 { // as of a PATCH without fields
+		op.Read = true
+		return op
+	}
 	simple := false
 	if op.Changes, simple, op.Err = bind.Changes(s, spec.Changes); op.Err == nil && s.SetsExpiry {
 		op.Changes, op.Err = bind.DropUnsetExpiry(s, op.Changes, bind.OnUpdate)
@@ -81,6 +85,9 @@ func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 		}
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return nil, err
+		}
+		if len(op.Changes) == 0 {
+			return op.unchanged(in)
 		}
 		if err := guardError(s, op.Changes, in.Image); err != nil {
 			return nil, err

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -46,12 +44,19 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 		return key.Value{}, b.fail(bind.CodeValue, next, "a bound cannot be nil")
 	}
 	out := key.Value{Kind: f.Kind}
-	if next.Text {
+	if next.Text || next.Custom != nil {
 		av, err := bind.EncodeValue(b.Schema, next, rv.Interface())
-		if text, ok := av.(*types.AttributeValueMemberS); ok {
-			out.S = text.Value
+		if err != nil {
+			return out, err
 		}
-		return out, err
+		v, given, err := f.FromAttribute(av)
+		switch {
+		case err != nil:
+			return out, b.partError(err, nil)
+		case given: // else the empty text
+			out = v
+		}
+		return out, nil
 	}
 	switch f.Kind {
 	case key.Time:

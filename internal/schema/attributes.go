@@ -43,8 +43,11 @@ type Attr struct {
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool
 	zero      string // of a Text: text of the zero value
-	Behind    bool   // in an embedded pointer, which may be nil
-	asPart    *key.Field
+	// Custom is what the zero value of a key part encodes itself as, if its type does so: a string, number or binary, as every value of the
+	// part must be. It counts as missing, as other zeros do.
+	Custom types.AttributeValue
+	Behind bool // in an embedded pointer, which may be nil
+	asPart *key.Field
 
 	needing string // index with missing:"error" that has the attribute in its key
 }
@@ -320,7 +323,7 @@ func (b *builder) roles(a *Attr) {
 		}
 		once(&b.s.Version, Version)
 	}
-	if a.Role.Has(Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(Bare(a.Type)) {
+	if a.Role.Has(Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(Bare(a.Type)) && !item.EncodesItself(Bare(a.Type)) {
 		b.add(CodeRoleType, a.Field, "zero is for key parts")
 	}
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {

@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -317,15 +318,30 @@ func (d *Decl) native(option string, parsed Key, most int) *KeyDef {
 }
 
 // asPart stores a part of the primary key as text if it could not be a key part otherwise. A part of an index key needs
-// the role text for that, because items may already store it in another form.
+// the role text for that, because items may already store it in another form. A part that encodes itself is what its zero value is.
 func (d *Decl) asPart(a *Attr) {
-	if d.primary && a.Key == nil && a.Scalar == "" && a.Tag.Set == "" && item.IsText(Bare(a.Type)) {
+	switch {
+	case a.Key != nil || a.Scalar != "" || a.Tag.Set != "":
+	case d.primary && item.IsText(Bare(a.Type)):
 		a.becomeText()
+	case item.EncodesItself(Bare(a.Type)) && reflect.PointerTo(Bare(a.Type)).Implements(unmarshalerType):
+		a.asPart.Attr, a.Custom = a.Name, item.OwnZero(Bare(a.Type))
+		switch a.Custom.(type) {
+		case *types.AttributeValueMemberS:
+			a.asPart.Kind, a.Key, a.Scalar = key.String, a.asPart, types.ScalarAttributeTypeS
+		case *types.AttributeValueMemberN:
+			a.asPart.Kind, a.Key, a.Scalar = key.Int, a.asPart, types.ScalarAttributeTypeN
+		case *types.AttributeValueMemberB:
+			a.Scalar = types.ScalarAttributeTypeB
+		}
 	}
 }
 
 // textHint returns the end of a message about an attribute that cannot be a key part.
 func textHint(a *Attr) string {
+	if item.EncodesItself(Bare(a.Type)) {
+		return "; a type that encodes itself can if it has both methods of attributevalue and its zero value is a string, a number or, where the attribute is the key, a binary"
+	}
 	if !a.Role.Has(Text) && item.IsText(Bare(a.Type)) {
 		return `; with the role entity:"text" it is stored as its own text, and can`
 	}

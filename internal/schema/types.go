@@ -16,6 +16,8 @@ import (
 var (
 	timeType      = reflect.TypeFor[time.Time]()
 	marshalerType = reflect.TypeFor[attributevalue.Marshaler]()
+
+	unmarshalerType = reflect.TypeFor[attributevalue.Unmarshaler]()
 )
 
 var (

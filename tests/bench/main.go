@@ -121,10 +121,10 @@ func cpuTables(ctx context.Context, s settings, saved *record) ([]table, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := table{name: "operations", head: []string{"operation", "raw SDK: µs / allocations", "guregu", "(a) no middleware", "(b) ignores items", "(c) any"}}
+	t := table{name: "operations", head: []string{"operation", "raw SDK: µs / allocations", "guregu", "(a), (b)", "(c)"}}
 	for _, m := range results {
 		cells := []string{m.name, number(m.series[withRaw].cpu()/1000) + "/" + number(m.series[withRaw].allocs())}
-		for _, lib := range []library{withGuregu, withOurs, withOursIgnoring, withOursSeeing} {
+		for _, lib := range []library{withGuregu, withOurs, withOursSeeing} {
 			middle, low, high := m.ratio(lib)
 			allocs := m.series[lib].allocs() / m.series[lib.base()].allocs()
 			cells = append(cells, fmt.Sprintf("%s/%.2f", ratioText(middle, low, high), allocs))

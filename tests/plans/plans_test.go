@@ -194,6 +194,8 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		upsert("upsert over another", live, w),
 		upsert("upsert with changes", live, key, entity.Add(&f.Count, 2), guard),
 		change("update", entity.Set(&f.Name, "Ada L")),
+		change("update of nothing"),
+		change("update of nothing under a condition", guard),
 		change("update of every kind", entity.SetIfNotExists(&f.Name, "n"), entity.Add(&f.Count, 1), entity.ListAppend(&f.Log, "two"), entity.Remove(&f.Seen)),
 		change("update of a part of an index key", entity.Set(&f.Team, "blue")),
 		change("update of a unique value", entity.Set(&f.Email, "b@x")),

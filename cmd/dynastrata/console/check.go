@@ -25,7 +25,7 @@ import (
 // finding is something that does not belong in a table.
 type finding struct {
 	Table  string `json:"table"`
-	Kind   string `json:"finding"` // table, unknown, outdated, broken, orphaned, leftover
+	Kind   string `json:"finding"` // table, unknown, outdated, broken, endless, orphaned, leftover
 	Entity string `json:"entity,omitempty"`
 	Key    string `json:"key,omitempty"`
 	What   string `json:"what,omitempty"`

@@ -69,9 +69,9 @@ var functions = map[string][]any{
 	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.AllowStale": {timeline.AllowStale}, "timeline.FullReplay": {timeline.FullReplay},
 
 	"stream.Stored": {stream.Stored}, "stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
-	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK}, "stream.NewReader": {stream.NewReader},
+	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK}, "stream.FromKinesis": {stream.FromKinesis}, "stream.NewReader": {stream.NewReader},
 
-	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
+	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion}, "migrate.Ends": {migrate.Ends},
 	"migrate.Strict": {migrate.Strict}, "migrate.Checkpoint": {migrate.Checkpoint}, "migrate.Restart": {migrate.Restart}, "migrate.OnProgress": {migrate.OnProgress},
 	"migrate.Copy": {migrate.Copy[Plain, Kept]}, "migrate.VerifyUnique": {migrate.VerifyUnique}, "migrate.RepairUnique": {migrate.RepairUnique}, "migrate.VerifyUniqueSegment": {migrate.VerifyUniqueSegment}, "migrate.ExamineUnique": {migrate.ExamineUnique},
 }

@@ -169,7 +169,6 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		var alice employee
 		return c.update(entity.Set(&alice.DisplayName, "A"))
 	},
-	"EDD-9106": func(_ *testing.T, c calls) error { return c.update() },
 	"EDD-9107": func(_ *testing.T, c calls) error {
 		e := entity.Fields[employee]()
 		return c.update(entity.Set(&e.Address, address{City: "Bern"}), entity.Remove(&e.Address.City))
