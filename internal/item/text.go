@@ -3,6 +3,7 @@ package item
 import (
 	"encoding"
 	"fmt"
+	"math/big"
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -82,6 +83,11 @@ func (f *TextField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	}
 	if f.OmitEmpty && f.Empty(string(text)) {
 		return nil, nil
+	}
+	if n, is := p.Interface().(*big.Float); is { // whose text does not say its precision, and is read with 64 bits
+		if read, _, err := big.ParseFloat(string(text), 10, 64, big.ToNearestEven); err != nil || read.SetPrec(n.Prec()).Cmp(n) != 0 {
+			return nil, &FieldError{f.Attr, "the number has more than the 64 bits that a big.Float is read with; use a big.Rat"}
+		}
 	}
 	if len(text) == 0 && f.decode("", p.Elem()) != nil {
 		return nil, &FieldError{f.Attr, "the value marshals itself as an empty text, which it does not read"}
