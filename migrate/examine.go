@@ -224,8 +224,8 @@ func (e examiner) defaulted(f *finding) Problem {
 // that the item has stays: it may be one that a program chose.
 func (e examiner) ended(f *finding) Problem {
 	x := bind.Expiry(e.s)
-	if f.kind != layout.CurrentKind || x == nil || !x.Derives() || x.Chosen(f.want[x.Stamps()]) {
-		return ""
+	if f.kind != layout.CurrentKind || x == nil || !x.Derives() || e.s.Options.Derived || x.Chosen(f.want[x.Stamps()]) {
+		return "" // rows get an end when others take their place
 	}
 	from := x.From()
 	if f.endless = from == nil; f.endless {

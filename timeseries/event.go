@@ -87,15 +87,12 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	return ev, nil
 }
 
-// clock returns the event's orderBy.
-func (ev *event) clock() types.AttributeValue { return ev.carried[ev.e.orderBy.Name] }
-
 // put returns the put of the event item, under the condition that no event is stored there that has not expired. It refuses an event
 // that is further in the future than maxAhead allows.
 func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	s := ev.c.Schema
 	if most := ev.e.maxAhead; most > 0 {
-		t, err := ev.e.orderBy.Format.FromValue(ev.clock())
+		t, err := ev.e.orderBy.Format.FromValue(ev.carried[ev.e.orderBy.Name])
 		if err != nil {
 			return plan.Action{}, err
 		}
@@ -189,22 +186,11 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 	return true, nil
 }
 
-// newer holds for a current item that is before ev: the condition of isOlder, for DynamoDB.
-func (ev *event) newer() expr.Cond {
-	clock := ev.e.orderBy.Path
-	newer := []expr.Cond{expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, ev.clock())}
-	if id := ev.e.id; id != nil {
-		before := expr.Any(expr.Compare(expr.NotExists, id.Path), expr.Compare(expr.Lt, id.Path, ev.carried[id.Name]))
-		newer = append(newer, expr.All(expr.Compare(expr.Eq, clock, ev.clock()), before))
-	}
-	return expr.Any(newer...)
-}
-
 // advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
 // same field the last one counts; fields that no event carries do not change. The condition is that the current item is
 // older than first.
 func advance(a *joinedAdvance, first *event) (plan.Action, error) {
-	c, in := first.c, a.in
+	c, e, in := first.c, first.e, a.in
 	s := c.Schema
 	folded := item.Item{}
 	for _, ev := range a.evs {
@@ -232,7 +218,13 @@ func advance(a *joinedAdvance, first *event) (plan.Action, error) {
 		changes = append(changes, keys...)
 	}
 	changes, writeID := plan.WithWriteID(s, append(changes, s.Hidden...), in.WriteID)
-	cond := expr.All(first.newer(), a.user)
+	clock, at := e.orderBy.Path, first.carried[e.orderBy.Name]
+	older := []expr.Cond{expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, at)} // the condition of isOlder, for DynamoDB
+	if id := e.id; id != nil {
+		before := expr.Any(expr.Compare(expr.NotExists, id.Path), expr.Compare(expr.Lt, id.Path, first.carried[id.Name]))
+		older = append(older, expr.All(expr.Compare(expr.Eq, clock, at), before))
+	}
+	cond := expr.All(expr.Any(older...), a.user)
 	if len(s.Folded) > 0 {
 		cond = expr.All(cond, layout.CaseGuard(s, first.carried))
 	}
