@@ -96,7 +96,7 @@ func (p *numberPlayer) do(ctx context.Context, in numberIn) (number int, err err
 	return number, err
 }
 
-// ledger returns the ledger, the zero value if there is none yet.
+// ledger returns the ledger, or the zero value before it is written.
 func (p *numberPlayer) ledger(ctx context.Context, opts ...entity.GetOption) (Ledger, error) {
 	ledger, err := p.ledgers.Get(ctx, Ledger{ID: p.id}, opts...)
 	if errors.Is(err, entity.ErrNotFound) {

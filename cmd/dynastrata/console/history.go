@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,26 +211,32 @@ func (e *entityModel) withoutVersions(args []string) bool {
 	})
 }
 
-// pick returns the state with a version, or the event with a value of orderBy and id. Of these, what no other event begins with is enough.
+// beginning is the beginning of a time: a date, or one with a time of day. A number that begins another number is a different one.
+var beginning = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d(:\d\d(:\d\d(\.\d+)?)?)?)?Z?$`)
+
+// pick returns the state with a version, or the event with a value of orderBy and id. Of a time, what no other event begins with is
+// enough.
 func pick(states []stored, name string) (stored, error) {
 	names := make([]string, len(states))
-	var begun []int
+	var begun []string
+	var one stored
+	isTime := beginning.MatchString(name)
 	for i, x := range states {
 		names[i] = x.Of
 		if x.Kind != KindEvent {
 			names[i] = strconv.FormatInt(versionOf(x), 10)
-		} else if strings.HasPrefix(x.Of, strings.TrimSuffix(name, "Z")) {
-			begun = append(begun, i)
+		} else if isTime && strings.HasPrefix(x.Of, strings.TrimSuffix(name, "Z")) {
+			begun, one = append(begun, x.Of), x
 		}
 		if names[i] == name {
 			return x, nil
 		}
 	}
-	if len(begun) == 1 && name != "" {
-		return states[begun[0]], nil
-	}
-	if len(begun) > 1 {
-		return stored{}, invalid(bind.CodeConsoleName, "%d events begin with %s; the newest are: %s", len(begun), name, strings.Join(names[begun[0]:begun[0]+min(len(begun), nearest)], ", "))
+	switch n := len(begun); {
+	case n == 1:
+		return one, nil
+	case n > 1:
+		return stored{}, invalid(bind.CodeConsoleName, "%d events begin with %s; the newest are: %s", n, name, strings.Join(begun[:min(n, nearest)], ", "))
 	}
 	some := "there are"
 	if len(names) > nearest {
