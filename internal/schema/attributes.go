@@ -246,7 +246,11 @@ func (b *builder) attribute(f ruled) {
 	a.Append = role.Has(Append)
 
 	// It is stored as attributevalue does it, or as text.
-	m := unsupported(a.Type, true, map[place]bool{})
+	stored := a.Type
+	if a.Tag.Set != "" {
+		stored = item.Listed(a.Type)
+	}
+	m := unsupported(stored, true, map[place]bool{})
 	wanted := role.Has(Text)
 	switch {
 	case (wanted || m != nil && m.code == CodeUnsupportedType) && item.IsText(Bare(a.Type)):
@@ -261,7 +265,7 @@ func (b *builder) attribute(f ruled) {
 	case m != nil:
 		b.add(m.code, a.Field, "%s", m.problem)
 	}
-	if problem := optionMisfit(a.Type, a.Tag); problem != "" && !a.Text {
+	if problem := optionMisfit(stored, a.Tag); problem != "" && !a.Text {
 		b.add(CodeCodecOption, a.Field, "%s", problem)
 	}
 

@@ -76,6 +76,8 @@ type Options struct {
 type Methods struct {
 	Encodes     bool // the type encodes itself
 	TwoPrepares bool // two embedded structs have a Prepare method, and the type has none
+	// Zero is what zero values of its types that encode themselves are stored as; nil: ask them.
+	Zero types.AttributeValue
 }
 
 // Schema is one compiled entity type. It does not change after Build.
