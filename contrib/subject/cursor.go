@@ -143,7 +143,7 @@ func (r *run) begin(action string) error {
 	switch {
 	case err != nil:
 		return mistake(codeCursor, "subject.Request", "Cursor", "it is no cursor of a report")
-	case x.Work != r.work(action) || len(x.Report.Entities) != len(r.report.Entities) || len(x.Report.Views) != len(r.report.Views) || x.At.Step < 0 || x.At.Step > len(r.steps()):
+	case x.Work != r.work(action) || len(x.Report.Entities) != len(r.report.Entities) || len(x.Report.Views) != len(r.report.Views) || x.At.Step < 0 || x.At.Step > len(r.steps()) || len(x.At.Segments) > mostSegments:
 		return mistake(codeCursor, "subject.Request", "Cursor", "it is of another request, or of other declarations")
 	}
 	r.report, r.at = x.Report, x.At

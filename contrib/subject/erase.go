@@ -30,7 +30,11 @@ func (r *run) settle(ctx context.Context, t *tracked, owner item.Item, p *part) 
 	var claims []*claim
 	begun, was := false, false
 	for n := 0; ; n++ {
-		g, err := r.read(ctx, t, owner, claims...)
+		reading := ctx
+		if before != nil {
+			reading = context.WithoutCancel(ctx) // what was erased counts, also if the run is ended now
+		}
+		g, err := r.read(reading, t, owner, claims...)
 		if err != nil {
 			return err
 		}
@@ -57,6 +61,9 @@ func (r *run) settle(ctx context.Context, t *tracked, owner item.Item, p *part) 
 			p.all(t, due, leftUnreadable)
 			return nil
 		default:
+			if g, failed := r.read(context.WithoutCancel(ctx), t, owner, claims...); failed == nil {
+				p.compare(before, g, was)
+			}
 			return err
 		}
 	}

@@ -66,6 +66,9 @@ type place struct {
 	scanned bool
 }
 
+// mostSegments is in how many parts a table is read at most.
+const mostSegments = 64
+
 // viewPrefix begins the names of entities whose items are the rows of a view.
 const viewPrefix = "Timeline-"
 
@@ -77,7 +80,7 @@ func New(db *entity.DB, o Options) (*Subjects, error) {
 	bad := func(code, field, format string, args ...any) {
 		errs = append(errs, mistake(code, "subject.Options", field, fmt.Sprintf(format, args...)))
 	}
-	if o.Segments < 0 || o.Segments > 64 {
+	if o.Segments < 0 || o.Segments > mostSegments {
 		bad(codeOptions, "Segments", "it must be from 1 to 64, or 0 for 1")
 	}
 	if o.Passes < 0 || o.Passes == 1 || o.Passes > 20 {
