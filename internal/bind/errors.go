@@ -68,7 +68,7 @@ const (
 	CodeJobOther           = "EDD-9194" // a ticket is of another view, definition or job: run the coordinator's program [timelines]
 	CodeNoContext          = "EDD-9251" // the context lacks a required value: put it into the context, or drop `required` [timestamps]
 	CodeJobPart            = "EDD-9195" // a part, record or row is not of the job: hand them on as they are [timelines]
-	CodeOmitted            = "EDD-9272" // a state was too large to keep its content: use another version, keep items smaller [versions]
+	CodeOmitted            = "EDD-9272" // a state was too large to keep its content, or was erased: use another version [versions]
 	CodeLease              = "EDD-9220" // a lease's `Skew` is over half its `Duration`, or negative: correct them [leases]
 	CodeLeaseWork          = "EDD-9221" // `Held.Keep` has no function: give it the work [leases]
 	CodeReaderName         = "EDD-9231" // a reader's `Name` reads another table: give each table a reader of its own [streams]
