@@ -169,6 +169,16 @@ func ExampleEvents() {
 	// Get Audit: EDD-9190 timeseries_test.Audit: the series has no current item: it is declared with current:"none"
 }
 
+// List reads one item of each series, without the events that follow it.
+func ExampleSeries_List() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+
+	fmt.Println(weather.List())
+	// Output:
+	// List Weather on app
+	//   filter begins_with(sk, "$app#v1#weather") AND attribute_not_exists(_k) AND __edd_e__ = "Weather"
+}
+
 // Mistakes in a declaration are found when the program starts.
 func ExampleNew() {
 	type broken struct {

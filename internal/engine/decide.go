@@ -101,13 +101,17 @@ func (t *transaction) overtaken(got response) []OpFailure {
 func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Context) ([]*plan.Op, error)) (results []plan.Result, failed []OpFailure, err error) {
 	var by []string
 	for n := 1; ; n++ {
-		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
+		m, _ := ctx.Value(meterKey{}).(*meter)
+		if m != nil {
 			m.decision()
 		}
 		d := new(decision)
 		ops, err := decide(context.WithValue(ctx, decisionKey{}, d))
 		if err != nil || len(ops) == 0 {
 			return nil, nil, err
+		}
+		if m != nil {
+			m.decided(ops)
 		}
 		t := newTransaction(r, ops...)
 		t.decision = d

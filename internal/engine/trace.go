@@ -89,6 +89,18 @@ func (m *meter) decision() {
 	m.report.Decisions++
 }
 
+// decided notes the entities of the operations of the last decision.
+func (m *meter) decided(ops []*plan.Op) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.report.Entities = nil
+	for _, op := range ops {
+		m.report.Entities = append(m.report.Entities, op.Schema.Name)
+	}
+	slices.Sort(m.report.Entities)
+	m.report.Entities = slices.Compact(m.report.Entities)
+}
+
 func (m *meter) end(begun time.Time, err error) Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()

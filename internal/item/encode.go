@@ -215,6 +215,11 @@ func (s shape) structType() reflect.Type {
 
 // marshal encodes v by attributevalue, as the value of a field with these options of its tag.
 func (c *Codec) marshal(v reflect.Value, options string) (types.AttributeValue, error) {
+	if IsKeySet(v.Type()) && strings.Contains(options, "set") {
+		av, err := c.marshal(Elements(v), options)
+		sortSet(av)
+		return av, err
+	}
 	holder := reflect.New(shape{v.Type(), options}.structType()) // can be addressed, so that methods of pointers are called
 	holder.Elem().Field(0).Set(v)
 	if EncodesItself(v.Type()) && !IsBlank(v, options) { // attributevalue would ask as well, but not notice that there is no answer

@@ -76,6 +76,8 @@ func allowed(from, to string) bool {
 		return internal || to == "entity" || slices.Contains(features, to)
 	case from == "contrib/beam":
 		return to == "entity" || slices.Contains(features, to) || slices.Contains(folds, to)
+	case from == "contrib/subject": // reads and writes what all features store
+		return internal || to == "entity" || to == "entity/entitytype"
 	case from == "contrib/idempotent": // as a program can
 		return to == "entity" || to == "lifecycle" || to == "lease"
 	case strings.HasPrefix(from, "cmd/"): // shows and mends what all others store
