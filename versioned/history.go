@@ -250,7 +250,16 @@ func (o *Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write
 
 // revert returns the operation that gives an item the content of version n.
 func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) engine.Operation {
-	return engine.Operation{Core: c, Op: plan.NewRevert(c.Schema, c.Table, key, bind.Collect(opts), func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
+	return engine.Operation{Core: c, Op: newRevert(c, key, n, bind.Collect(opts))}
+}
+
+// RevertOp returns the operation of [History.Revert] for a key of the entity's type.
+func (*retain) RevertOp(c *engine.Core, key reflect.Value, n int64, spec *bind.Options) *plan.Op {
+	return newRevert(c, key, n, spec)
+}
+
+func newRevert(c *engine.Core, key reflect.Value, n int64, spec *bind.Options) *plan.Op {
+	return plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
 		switch live := layout.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:
@@ -259,5 +268,5 @@ func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOptio
 			return nil, nil
 		}
 		return it, cmp.Or(err, bind.Omitted(c.Schema, it))
-	})}
+	})
 }

@@ -121,6 +121,12 @@ func (op *Op) unchanged(in *Input) (*Plan, error) {
 	return Join([]Action{check}, 1, result), nil
 }
 
+// Reverts reports whether a revert gives an attribute its earlier value. The expiry stays, or follows from the attribute that it is counted
+// from: that of the earlier state may have passed.
+func Reverts(s *schema.Schema, a *schema.Attr) bool {
+	return !s.KeyPart(a) && !a.IsOwned && !a.IsOnce && !a.Append && !a.Clock && !isExpiry(s, a)
+}
+
 // NewRevert plans a Put of the item with the content of an earlier state, which find finds. It changes every attribute
 // that differs and that an update may change. It sends what changed says.
 func NewRevert(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, find func(context.Context, layout.Reader, *Op, *Input) (item.Item, error)) *Op {
@@ -142,8 +148,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		}
 		var changes []expr.Change
 		for _, a := range s.Attrs {
-			// The expiry stays, or follows from the attribute that it is counted from: that of the earlier state may have passed.
-			if s.KeyPart(a) || a.IsOwned || a.IsOnce || a.Append || a.Clock || isExpiry(s, a) || item.Equal(in.Image[a.Name], past[a.Name]) {
+			if !Reverts(s, a) || item.Equal(in.Image[a.Name], past[a.Name]) {
 				continue
 			}
 			c := expr.Change{Kind: expr.Set, Path: a.Path, Value: past[a.Name]}

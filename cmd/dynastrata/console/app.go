@@ -8,7 +8,9 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -89,15 +91,44 @@ func (s store) restores() bool {
 	return ok
 }
 
-// restore makes the newest deleted copy the item.
-func (s store) restore(ctx context.Context, key item.Item) error {
+// restore makes the newest deleted copy the item, if it is still the one that was shown.
+func (s store) restore(ctx context.Context, key item.Item, shown stored) error {
 	f, _ := schema.Feature[restoring](s.Schema)
 	v, err := s.keyOf(key)
 	if err != nil {
 		return err
 	}
-	_, err = engine.Operation{Core: s.Core, Op: f.RestoreOp(s.Core, v, &bind.Options{})}.Run(ctx, reflect.New(s.Schema.Type).Interface())
-	return err
+	op := f.RestoreOp(s.Core, v, &bind.Options{})
+	name, _ := layout.DeletedAttr(s.Schema)
+	op.If = expr.Compare(expr.Eq, expr.Attr(name), shown.raw[name])
+	return s.run(ctx, op)
+}
+
+// reverting is the feature of entities with versions.
+type reverting interface {
+	RevertOp(c *engine.Core, key reflect.Value, n int64, spec *bind.Options) *plan.Op
+}
+
+// reverts reports whether the entity has versions.
+func (s store) reverts() bool {
+	_, ok := schema.Feature[reverting](s.Schema)
+	return ok
+}
+
+// revert gives the item the content of version n, if it still has the version that was shown.
+func (s store) revert(ctx context.Context, key item.Item, n, shown int64) error {
+	f, _ := schema.Feature[reverting](s.Schema)
+	v, err := s.keyOf(key)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, f.RevertOp(s.Core, v, n, &bind.Options{Expect: &shown}))
+}
+
+// run runs a write that is guarded by what was shown.
+func (s store) run(ctx context.Context, op *plan.Op) error {
+	_, err := engine.Operation{Core: s.Core, Op: op}.Run(ctx, reflect.New(s.Schema.Type).Interface())
+	return asShown(err)
 }
 
 // handle is the store for functions that take one.

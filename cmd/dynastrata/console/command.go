@@ -84,6 +84,10 @@ func (s *session) action(f cli.ActionFunc) cli.ActionFunc {
 		if name := s.withoutValue(c); name != "" {
 			return &usageError{c, fmt.Errorf("--%s is given without a value", name)}
 		}
+		ctx, err := s.by(ctx, c)
+		if err != nil {
+			return err
+		}
 		return f(ctx, c)
 	}
 }
@@ -173,21 +177,21 @@ func quoted(word string) string {
 }
 
 // target reads the arguments of a command about one item: an entity and its key parts.
-func (s *session) target(c *cli.Command) (*entityModel, given, error) {
-	if c.NArg() == 0 {
+func (s *session) target(args []string) (*entityModel, given, error) {
+	if len(args) == 0 {
 		return nil, nil, invalid(bind.CodeConsoleName, "give the name of an entity")
 	}
-	e, err := s.m.entity(c.Args().First())
+	e, err := s.m.entity(args[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	g, err := parseGiven(c.Args().Tail())
+	g, err := parseGiven(args[1:])
 	return e, g, err
 }
 
 func (s *session) commands() []*cli.Command {
 	all := []*cli.Command{s.schemaCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
-		s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand(), s.studioCommand()}
+		s.undeleteCommand(), s.revertCommand(), s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand(), s.studioCommand()}
 	if s.app.Vet != nil {
 		all = append(all, s.vetCommand())
 	}

@@ -35,6 +35,10 @@ type App struct {
 	// the command knows only the schema lock, and reads only.
 	Open func(ctx context.Context, c Connection) (Program, error)
 
+	// Context returns a context with who writes, and why, of the flags --actor and --reason, for Config.FromContext of the program: what its
+	// own requests do before they write. Without it the command takes no such flags, and cannot write entities that require them.
+	Context func(ctx context.Context, by By) context.Context
+
 	Clock func() time.Time // by which items expire; default time.Now
 
 	// Client is used instead of a connection that the flags name. Its options are also those of the streams.
@@ -161,6 +165,8 @@ func (s *session) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Usage: "write JSON, one object a line"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours, as with NO_COLOR=1"},
 		&cli.BoolFlag{Name: "yes", Usage: "write without asking"},
+		&cli.StringFlag{Name: "actor", Usage: "who writes, for entities that store it"},
+		&cli.StringFlag{Name: "reason", Usage: "why, for entities that store it"},
 	}
 }
 

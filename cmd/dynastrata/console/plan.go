@@ -54,7 +54,7 @@ func (s *session) planCommand() *cli.Command {
 					if err != nil {
 						return err
 					}
-					return s.rewriteDry(ctx, store, false)
+					return s.rewriteDry(ctx, store, rewriteOptions(c)...)
 				}),
 			},
 		},
@@ -146,12 +146,9 @@ func (s *session) hasProgram() error {
 }
 
 // rewriteDry prints what a rewrite would do.
-func (s *session) rewriteDry(ctx context.Context, x store, newVersion bool) error {
+func (s *session) rewriteDry(ctx context.Context, x store, with ...migrate.Option) error {
 	bar := newProgress(s.err, "read "+x.name(), 0)
-	opts := []migrate.Option{migrate.DryRun(), migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) })}
-	if newVersion {
-		opts = append(opts, migrate.NewVersion())
-	}
+	opts := append(with, migrate.DryRun(), migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) }))
 	r, err := migrate.Rewrite(ctx, x.handle(), opts...)
 	bar.clear()
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *session) getCommand() *cli.Command {
 			if err := s.database(ctx, c); err != nil {
 				return err
 			}
-			e, g, err := s.target(c)
+			e, g, err := s.target(c.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -79,9 +79,15 @@ func (s *session) absent(ctx context.Context, e *entityModel, primary item.Item)
 		if err != nil {
 			return err
 		}
-		if copies := f.of(KindDeleted); len(copies) > 0 {
-			return fmt.Errorf("%w: %s with this key was deleted at %s; show prints the deleted copy, and run restore brings it back", errNotFound, e.s.Name, copies[len(copies)-1].Of)
-		}
+		return s.absentIn(f, e)
+	}
+	return s.absentIn(family{}, e)
+}
+
+// absentIn is absent for what belongs to the item.
+func (s *session) absentIn(f family, e *entityModel) error {
+	if copies := f.of(KindDeleted); len(copies) > 0 {
+		return fmt.Errorf("%w: %s with this key was deleted at %s; show prints the deleted copy, and undelete brings it back", errNotFound, e.s.Name, copies[len(copies)-1].Of)
 	}
 	return fmt.Errorf("%w: %s with this key", errNotFound, e.s.Name)
 }

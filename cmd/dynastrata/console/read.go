@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -14,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // spent adds up what reads cost.
@@ -135,15 +137,23 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 		}
 		return f, err
 	}
-	in := engine.QueryInput(layout.QueryRelated(e.s, e.table, primary, ""))
-	for it, err := range s.query(ctx, in, &f.cost) {
-		if err != nil {
-			return f, err
+	ranges := []*layout.Range{layout.QueryRelated(e.s, e.table, primary, "")}
+	for _, partition := range layout.EventPartitions(e.s, primary) {
+		ranges = append(ranges, layout.QueryRelated(e.s, e.table, partition, schema.EventInfix))
+	}
+	for _, r := range ranges {
+		for it, err := range s.query(ctx, engine.QueryInput(r), &f.cost) {
+			if err != nil {
+				return f, err
+			}
+			x := s.m.decode(e.table, it, now)
+			if x.model == e && x.owner != nil && layout.KeyID(x.owner) == layout.KeyID(primary) {
+				f.items = append(f.items, x)
+			}
 		}
-		x := s.m.decode(e.table, it, now)
-		if x.model == e && x.owner != nil && layout.KeyID(x.owner) == layout.KeyID(primary) {
-			f.items = append(f.items, x)
-		}
+	}
+	if len(ranges) > 1 {
+		slices.SortStableFunc(f.items, func(a, b stored) int { return cmp.Compare(sortText(a), sortText(b)) })
 	}
 	seen := map[string]bool{}
 	for _, x := range slices.Clone(f.items) {
@@ -167,6 +177,12 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 		}
 	}
 	return f, nil
+}
+
+// sortText returns the sort key of an item of a templated entity.
+func sortText(x stored) string {
+	text, _ := layout.SortKey(x.model.s, x.raw)
+	return text
 }
 
 // of returns the items of a kind.

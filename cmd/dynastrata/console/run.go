@@ -11,7 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -19,7 +18,7 @@ import (
 
 // runCommand has the commands that write, with the declarations of the program.
 func (s *session) runCommand() *cli.Command {
-	dry := &cli.BoolFlag{Name: "dry-run", Usage: "print what it would do, and write nothing"}
+	dry := dryRun()
 	resume := &cli.BoolFlag{Name: "resume", Usage: "go on where an earlier run was cut off"}
 	return &cli.Command{
 		Name: "run", Usage: "rebuild and repair what is stored; asks before it writes", Action: missingCommand,
@@ -39,7 +38,7 @@ func (s *session) runCommand() *cli.Command {
 			{
 				Name: "restore", Usage: "restore the deleted item of a key, or all with the given parts", ArgsUsage: "entity [part=value…]",
 				Flags: []cli.Flag{dry}, Action: s.action(s.restore),
-				ShellComplete: s.complete(s.nextPart(s.nextStore(func(x store) bool { return x.restores() }))),
+				ShellComplete: s.complete(s.nextPart(s.nextStore(store.restores))),
 			},
 			{
 				Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…",
@@ -47,7 +46,7 @@ func (s *session) runCommand() *cli.Command {
 			},
 			{
 				Name: "rewrite", Usage: "bring the items of an entity to its declaration", ArgsUsage: "entity",
-				Flags:         []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}},
+				Flags:         []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}, &cli.BoolFlag{Name: "ends", Usage: "set the end that an item lacks"}},
 				ShellComplete: s.complete(s.nextStore(anyStore)), Action: s.action(s.rewrite),
 			},
 		},
@@ -169,48 +168,54 @@ func (s *session) result(name, text string, fields map[string]any) error {
 	return nil
 }
 
-// item returns what belongs to the key in the arguments, and the key with its parts as attributes, from which the program's type is
-// decoded.
-func (s *session) item(ctx context.Context, c *cli.Command) (x store, f family, e *entityModel, whole item.Item, err error) {
-	if x, err = s.store(ctx, c); err != nil {
+// written is an item that a command writes.
+type written struct {
+	x   store
+	e   *entityModel
+	f   family
+	key item.Item // with the parts as attributes, from which the program's type is decoded
+}
+
+// item reads what belongs to the key in the arguments.
+func (s *session) item(ctx context.Context, c *cli.Command, args []string) (w written, err error) {
+	if w.x, err = s.store(ctx, c); err != nil {
 		return
 	}
-	e, g, err := s.target(c)
+	var g given
+	if w.e, g, err = s.target(args); err != nil {
+		return
+	}
+	primary, err := w.e.primary(g)
 	if err != nil {
 		return
 	}
-	whole, err = e.primary(g)
-	if err != nil {
+	if w.f, err = s.family(ctx, w.e, primary); err != nil {
 		return
 	}
-	if f, err = s.family(ctx, e, whole); err != nil {
-		return
-	}
-	whole = item.Clone(whole)
-	for _, k := range []*schema.KeyDef{e.s.PK, e.s.SK} {
+	w.key = item.Clone(primary)
+	for _, k := range []*schema.KeyDef{w.e.s.PK, w.e.s.SK} {
 		if !k.Written() {
 			continue
 		}
 		for _, field := range k.Template.Fields() {
-			var v key.Value
-			var av types.AttributeValue
-			if v, err = value(field, g[field.Attr]); err != nil {
-				return
+			v, err := value(field, g[field.Attr])
+			if err != nil {
+				return w, err
 			}
-			if av, err = field.Attribute(v); err != nil {
-				return
+			if w.key[field.Attr], err = field.Attribute(v); err != nil {
+				return w, err
 			}
-			whole[field.Attr] = av
 		}
 	}
-	return x, f, e, whole, nil
+	return w, nil
 }
 
 func (s *session) purge(ctx context.Context, c *cli.Command) error {
-	x, f, e, value, err := s.item(ctx, c)
+	w, err := s.item(ctx, c, c.Args().Slice())
 	if err != nil {
 		return err
 	}
+	f, e := w.f, w.e
 	if len(f.items) == 0 {
 		return fmt.Errorf("%w: %s with this key", errNotFound, e.s.Name)
 	}
@@ -229,7 +234,7 @@ func (s *session) purge(ctx context.Context, c *cli.Command) error {
 	}
 	s.resume = s.again(c, "")
 	bar := newProgress(s.err, "purge", int64(len(f.items)))
-	err = x.purge(ctx, value, entity.OnProgress(func(n int) { bar.set(int64(n)) }))
+	err = w.x.purge(ctx, w.key, entity.OnProgress(func(n int) { bar.set(int64(n)) }))
 	bar.clear()
 	if err != nil {
 		return err
@@ -246,16 +251,18 @@ func (s *session) rewrite(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return s.rewriteDry(ctx, x, c.Bool("new-version"))
+		return s.rewriteDry(ctx, x, rewriteOptions(c)...)
+	}
+	if c.Bool("new-version") {
+		if _, err := s.named(ctx, x); err != nil {
+			return err
+		}
 	}
 	if err := s.confirm(ctx, c, fmt.Sprintf("Rewrite the items of %s? The same with --dry-run says which.", x.name())); err != nil {
 		return err
 	}
 	bar := newProgress(s.err, "rewrite "+x.name(), 0)
-	opts := []migrate.Option{migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) })}
-	if c.Bool("new-version") {
-		opts = append(opts, migrate.NewVersion())
-	}
+	opts := append(rewriteOptions(c), migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) }))
 	s.resume = s.again(c, "")
 	if holdsCheckpoints(x.Schema) {
 		opts = append(opts, migrate.Checkpoint(checkpointName))
@@ -276,6 +283,17 @@ func (s *session) rewrite(ctx context.Context, c *cli.Command) error {
 	s.printExamples(x.name(), r)
 	s.out.line("%s", r.Cost)
 	return nil
+}
+
+// rewriteOptions returns what the flags of a rewrite ask for.
+func rewriteOptions(c *cli.Command) (opts []migrate.Option) {
+	if c.Bool("new-version") {
+		opts = append(opts, migrate.NewVersion())
+	}
+	if c.Bool("ends") {
+		opts = append(opts, migrate.Ends())
+	}
+	return opts
 }
 
 // holdsCheckpoints reports whether the keys of a table are strings, as those of a checkpoint.

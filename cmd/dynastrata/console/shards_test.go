@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,5 +118,45 @@ func TestQuery_OfShardsIsInOneOrder(t *testing.T) {
 		for n, k := range declared.Indexes[i].Shards {
 			same(t, k, x.Shards[n])
 		}
+	}
+}
+
+// Meter is a series whose events are in several partitions.
+type Meter struct {
+	_ entity.Key        `name:"Meter" pk:"$#{meter}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" ttl:"7d" late:"record" shards:"4"`
+
+	Meter string    `dynamodbav:"meter"`
+	At    time.Time `dynamodbav:"at" entity:"time=s"`
+	Watts int       `dynamodbav:"watts" entity:"append"`
+}
+
+// The history of a series with shards has the events of all of them, in order.
+func TestLog_ReadsAllShardsOfASeries(t *testing.T) {
+	t.Parallel()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table, Clock: func() time.Time { return noon }}))
+	meters := entity.Must(timeseries.New[Meter](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	for i := range 12 {
+		_, err := meters.Append(t.Context(), Meter{Meter: "m", At: noon.Add(time.Duration(i*5%12) * time.Minute), Watts: i})
+		require.NoError(t, err)
+	}
+	lock := filepath.Join(t.TempDir(), "lock")
+	require.NoError(t, os.WriteFile(lock, []byte(schemalock.Of(db).String()), 0o600))
+	for _, command := range []string{"log", "show"} {
+		var out bytes.Buffer
+		code := Run(t.Context(), App{Client: client, Clock: func() time.Time { return noon }}, Streams{In: strings.NewReader(""), Out: &out, Err: &out},
+			[]string{"--lock", lock, "--table", table, command, "Meter", "meter=m"})
+		require.Equal(t, ExitOK, code, out.String())
+		var minutes []string
+		for _, found := range regexp.MustCompile(`(?m)^(?:│  .─ event )?2026-04-22T12:(\d\d)|event 2026-04-22T12:(\d\d)`).FindAllStringSubmatch(out.String(), -1) {
+			minutes = append(minutes, found[1]+found[2])
+		}
+		if command == "log" {
+			slices.Reverse(minutes)
+		}
+		require.Len(t, minutes, 12, out.String())
+		require.True(t, slices.IsSorted(minutes), out.String())
 	}
 }

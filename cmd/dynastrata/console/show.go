@@ -40,7 +40,7 @@ func (s *session) readFamily(ctx context.Context, c *cli.Command) (f family, e *
 	if err := s.database(ctx, c); err != nil {
 		return f, nil, err
 	}
-	e, g, err := s.target(c)
+	e, g, err := s.target(c.Args().Slice())
 	if err != nil {
 		return f, e, err
 	}

@@ -356,8 +356,8 @@ func (b *browsing) words(verb string, in *dynamodb.QueryInput, filter expr.Cond)
 	b.out.Plan, b.out.Filter = printable(text, false), printable(r.Cond(filter), false)
 }
 
-// answer is what a query or a scan gives.
-type answer struct {
+// queried is what a query or a scan gives.
+type queried struct {
 	items    []item.Item
 	last     item.Item
 	read     int
@@ -372,13 +372,13 @@ func (b *browsing) pages(ctx context.Context) error {
 	}
 	filter, _ := b.filter()
 	b.words("Query", in, filter)
-	return b.fill(ctx, func(ctx context.Context, start item.Item, limit int32) (answer, error) {
+	return b.fill(ctx, func(ctx context.Context, start item.Item, limit int32) (queried, error) {
 		in.ExclusiveStartKey, in.Limit = start, &limit
 		out, err := b.d.s.client.Query(ctx, in, again)
 		if err != nil {
-			return answer{}, b.d.s.failed("query "+b.e.table, err)
+			return queried{}, b.d.s.failed("query "+b.e.table, err)
 		}
-		return answer{out.Items, out.LastEvaluatedKey, int(out.ScannedCount), out.ConsumedCapacity}, nil
+		return queried{out.Items, out.LastEvaluatedKey, int(out.ScannedCount), out.ConsumedCapacity}, nil
 	})
 }
 
@@ -390,20 +390,20 @@ func (b *browsing) scan(ctx context.Context) error {
 	}
 	filter, _ := b.filter()
 	b.words("Scan", in, filter)
-	return b.fill(ctx, func(ctx context.Context, start item.Item, limit int32) (answer, error) {
+	return b.fill(ctx, func(ctx context.Context, start item.Item, limit int32) (queried, error) {
 		out, err := b.d.s.client.Scan(ctx, &dynamodb.ScanInput{
 			TableName: in.TableName, IndexName: in.IndexName, FilterExpression: in.FilterExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
 			ExpressionAttributeValues: in.ExpressionAttributeValues, ExclusiveStartKey: start, Limit: &limit, ReturnConsumedCapacity: in.ReturnConsumedCapacity,
 		}, again)
 		if err != nil {
-			return answer{}, b.d.s.failed("scan "+b.e.table, err)
+			return queried{}, b.d.s.failed("scan "+b.e.table, err)
 		}
-		return answer{out.Items, out.LastEvaluatedKey, int(out.ScannedCount), out.ConsumedCapacity}, nil
+		return queried{out.Items, out.LastEvaluatedKey, int(out.ScannedCount), out.ConsumedCapacity}, nil
 	})
 }
 
 // fill asks for answers until the page is full, at most a few times; each may evaluate more items than the one before.
-func (b *browsing) fill(ctx context.Context, ask func(ctx context.Context, start item.Item, limit int32) (answer, error)) error {
+func (b *browsing) fill(ctx context.Context, ask func(ctx context.Context, start item.Item, limit int32) (queried, error)) error {
 	start, err := position(b.q.Start)
 	if err != nil {
 		return err

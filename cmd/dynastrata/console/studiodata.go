@@ -388,12 +388,10 @@ func studioValue(name, kind string, plain any, depth int) studio.Value {
 
 // partial returns why a read ended early, and any other error.
 func partial(err error) (string, error) {
-	if errors.Is(err, studio.ErrBudget) {
-		var op *requestError
-		if errors.As(err, &op) {
-			err = studio.ErrBudget
+	for _, why := range []error{studio.ErrMinute, studio.ErrBudget} {
+		if errors.Is(err, why) {
+			return "What follows is left out: " + why.Error() + ".", nil
 		}
-		return err.Error() + ": what follows is left out", nil
 	}
 	return "", err
 }

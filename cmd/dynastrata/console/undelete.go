@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -11,146 +12,148 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/unique"
 )
 
-// restore restores the deleted item of a key, or of every key with the given parts.
-func (s *session) restore(ctx context.Context, c *cli.Command) error {
-	x, err := s.store(ctx, c)
-	if err != nil {
-		return err
-	}
-	e, g, err := s.target(c)
-	if err != nil {
-		return err
-	}
-	if err := g.only(e.s.PK, e.s.SK); err != nil {
-		return err
-	}
-	if !x.restores() {
-		return invalid(bind.CodeConsoleProgram, "%s has no soft delete", e.s.Name)
-	}
-	if len(g) < len(e.partNames()) {
-		return s.restoreMany(ctx, c, x, e, g)
-	}
-	return s.restoreOne(ctx, c)
+// dryRun is the flag of commands that write.
+func dryRun() cli.Flag {
+	return &cli.BoolFlag{Name: "dry-run", Usage: "print what it would do, and write nothing"}
 }
 
-func (s *session) restoreOne(ctx context.Context, c *cli.Command) error {
-	x, f, e, value, err := s.item(ctx, c)
+// undeleteCommand restores one item.
+func (s *session) undeleteCommand() *cli.Command {
+	return &cli.Command{
+		Name: "undelete", Usage: "restore the deleted item of a key; asks before it writes", ArgsUsage: "entity part=value…", Flags: []cli.Flag{dryRun()},
+		ShellComplete: s.complete(s.nextPart(s.nextStore(store.restores))), Action: s.action(s.undelete),
+	}
+}
+
+// undelete restores the deleted item of a key, if its newest copy is still the one that was shown.
+func (s *session) undelete(ctx context.Context, c *cli.Command) error {
+	w, err := s.item(ctx, c, c.Args().Slice())
 	if err != nil {
 		return err
 	}
-	copies := f.of(KindDeleted)
-	if len(copies) == 0 {
-		return fmt.Errorf("%w: no deleted copy of %s with this key", errNotFound, e.s.Name)
+	if !w.x.restores() {
+		return invalid(bind.CodeConsoleProgram, "%s has no soft delete", w.e.s.Name)
+	}
+	copies := slices.DeleteFunc(w.f.of(KindDeleted), func(x stored) bool { return x.Expired })
+	current := slices.ContainsFunc(w.f.of(KindCurrent), func(x stored) bool { return !x.Expired })
+	switch {
+	case current:
+		return fmt.Errorf("%w: %s with this key is not deleted", errNotFound, w.e.s.Name)
+	case len(copies) == 0:
+		return fmt.Errorf("%w: no deleted copy of %s with this key", errNotFound, w.e.s.Name)
 	}
 	newest := copies[len(copies)-1]
-	if c.Bool("dry-run") {
-		return s.result(e.s.Name, "would restore the copy deleted at "+newest.Of, map[string]any{"deleted": newest.Of})
-	}
-	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s %s, deleted at %s?", e.s.Name, newest.keyText(), newest.Of)); err != nil {
+	if err := bind.Omitted(w.e.s, newest.raw); err != nil {
 		return err
 	}
-	s.resume = s.again(c, "")
-	if err := x.restore(ctx, value); err != nil {
-		return err
-	}
-	return s.result(e.s.Name, "restored", map[string]any{"restored": newest.Of})
-}
-
-// restoreMany restores the deleted items with the given parts. It reads the table twice: to count them, and to restore them.
-func (s *session) restoreMany(ctx context.Context, c *cli.Command, x store, e *entityModel, g given) error {
-	n := 0
-	bar := newProgress(s.err, "read "+e.table, 0)
-	err := s.deleted(ctx, e, g, func(stored) error { n++; bar.set(int64(n)); return nil })
-	bar.clear()
-	switch {
-	case err != nil:
-		return err
-	case n == 0:
-		return fmt.Errorf("%w: no deleted %s with these parts", errNotFound, e.s.Name)
-	case c.Bool("dry-run"):
-		return s.result(e.s.Name, "would restore "+count(n, "item"), map[string]any{"items": n})
-	}
-	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s of %s?", count(n, "deleted item"), e.s.Name)); err != nil {
-		return err
-	}
-	s.resume = s.again(c, "")
-	restored, taken := 0, 0
-	bar = newProgress(s.err, "restore "+e.s.Name, int64(n))
-	defer bar.clear()
-	err = s.deleted(ctx, e, g, func(y stored) error {
-		var violation *unique.ViolationError
-		switch err := x.restore(ctx, e.keyAttributes(y)); {
-		case errors.As(err, &violation):
-			taken++
-			bar.clear()
-			if s.out.json {
-				return s.out.object(map[string]any{"name": e.s.Name, "notRestored": plainOf(y.Parts)})
-			}
-			s.out.line("%s  %s %s: a unique value is taken", s.out.alarm("not restored"), e.s.Name, y.keyText())
-		case errors.Is(err, entity.ErrNotDeleted), errors.Is(err, entity.ErrNotFound): // changed since it was read
-		case err != nil:
-			return err
-		default:
-			restored++
-			s.wrote = count(restored, "item") + " restored"
-		}
-		bar.set(int64(restored + taken))
-		return nil
-	})
+	lines, err := s.whoWrites(ctx, w)
 	if err != nil {
 		return err
 	}
-	bar.clear()
-	if err := s.result(e.s.Name, "restored "+count(restored, "item"), map[string]any{"restored": restored, "taken": taken}); err != nil || taken == 0 {
+	claims, taken, err := s.claims(ctx, newest)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s could not be restored", count(taken, "item"))
+	if taken != "" {
+		return fmt.Errorf("%s %s cannot be restored: %s", w.e.s.Name, newest.keyText(), taken)
+	}
+	for _, c := range claims {
+		lines = append(lines, "claims "+c.name)
+	}
+	plan := proposal{
+		title: fmt.Sprintf("restore %s %s, deleted at %s", w.e.s.Name, newest.keyText(), newest.Of), lines: lines,
+		fields: map[string]any{"name": w.e.s.Name, "deleted": newest.Of},
+	}
+	if yes, err := s.agreed(ctx, c, plan); !yes {
+		return err
+	}
+	s.resume = s.again(c, "")
+	if err := w.x.restore(ctx, w.key, newest); err != nil {
+		return err
+	}
+	return s.result(w.e.s.Name, "restored", map[string]any{"restored": newest.Of})
 }
 
-// deleted calls f for a deleted copy of each item of e that has the given parts and is deleted. It holds one page of items.
-func (s *session) deleted(ctx context.Context, e *entityModel, g given, f func(stored) error) error {
-	last := "" // copies of an item follow each other
-	for page, err := range s.scan(ctx, e.table, &spent{}) {
-		if err != nil {
-			return err
-		}
-		for _, it := range page {
-			x := s.m.decode(e.table, it, s.app.Clock())
-			if x.model != e || x.Kind != KindDeleted || x.Expired || !g.matches(it, e.s.PK, e.s.SK) || layout.KeyID(x.owner) == last {
-				continue
+// A proposal is a write of one item, as it is printed before the question.
+type proposal struct {
+	title  string
+	lines  []string
+	fields map[string]any // for --json
+}
+
+// agreed prints a proposal, and asks. It returns false if nothing is to be written.
+func (s *session) agreed(ctx context.Context, c *cli.Command, p proposal) (bool, error) {
+	tree := node{text: p.title}
+	for _, line := range p.lines {
+		tree.sub = append(tree.sub, node{text: line})
+	}
+	switch dry := c.Bool("dry-run"); {
+	case dry && s.out.json:
+		return false, s.out.object(p.fields)
+	case dry:
+		tree.text = "would " + tree.text
+		s.out.tree(tree)
+		return false, nil
+	}
+	s.err.tree(tree)
+	err := s.confirm(ctx, c, "Write this?")
+	return err == nil, err
+}
+
+// whoWrites returns what a write stores of who writes, and why, a line for each attribute.
+func (s *session) whoWrites(ctx context.Context, w written) (lines []string, err error) {
+	values, err := s.named(ctx, w.x)
+	for _, a := range w.x.Schema.Contexts {
+		if av := values[a.Name]; av != nil {
+			f := fieldOf(a.Name, av)
+			if s.m.hides(w.e, a.Name) {
+				f.Value = hidden
 			}
-			last = layout.KeyID(x.owner)
-			current, err := s.get(ctx, e.table, x.owner, &spent{})
-			if err != nil {
-				return err
-			}
-			if current != nil { // made again after the delete
-				continue
-			}
-			if err := f(x); err != nil {
-				return err
-			}
+			lines = append(lines, f.label()+" = "+f.Value)
 		}
 	}
-	return nil
+	return lines, err
 }
 
-// keyAttributes returns the key of the item that x belongs to, with its parts as attributes.
-func (e *entityModel) keyAttributes(x stored) item.Item {
-	whole := item.Clone(x.owner)
-	for _, k := range []*schema.KeyDef{e.s.PK, e.s.SK} {
-		if k == nil {
+// A claim is a unique value of an item.
+type claim struct {
+	constraint
+	text string // of the partition key of its sentinel
+}
+
+// claims returns the unique values that a deleted copy would claim again, and what keeps it from that; "" if nothing does.
+func (s *session) claims(ctx context.Context, x stored) (all []claim, taken string, err error) {
+	for _, c := range x.model.uniques {
+		text, missing, err := c.key.Compose(x.raw)
+		if err != nil || len(missing) > 0 {
 			continue
 		}
-		for _, a := range k.Parts {
-			if av, ok := x.raw[a.Name]; ok {
-				whole[a.Name] = av
-			}
+		it, err := s.get(ctx, x.Table, x.model.claimKey(c, text), &spent{})
+		if err != nil {
+			return nil, "", err
 		}
+		if y := s.m.decode(x.Table, it, s.app.Clock()); it != nil && !y.Expired && y.owner != nil && layout.KeyID(y.owner) != layout.KeyID(x.owner) {
+			return nil, fmt.Sprintf("%s is taken by %s %s", c.name, y.Entity, y.keyText()), nil
+		}
+		all = append(all, claim{c, text})
 	}
-	return whole
+	return all, "", nil
+}
+
+// claimKey returns the primary key of a sentinel.
+func (e *entityModel) claimKey(c constraint, text string) item.Item {
+	return item.Item{e.s.PK.Attr: item.S(text), e.s.SK.Attr: item.S(c.key.Prefix)}
+}
+
+// errChanged is a write that was refused because something else was shown.
+var errChanged = errors.New("it was changed after it was shown; nothing was written")
+
+// asShown returns the error of a write that was guarded by what was shown.
+func asShown(err error) error {
+	if errors.Is(err, entity.ErrConditionFailed) || errors.Is(err, entity.ErrConflict) || errors.Is(err, entity.ErrNotDeleted) {
+		return fmt.Errorf("%w: %w", errChanged, err)
+	}
+	return err
 }

@@ -11,7 +11,8 @@ import (
 // ErrBudget ends the reads of a page whose read units are used up.
 var ErrBudget = errors.New("the read units of this page are used up")
 
-var errMinute = fmt.Errorf("%w: those of all pages for a minute; wait a little, and load it again", ErrBudget)
+// ErrMinute ends the reads of a page while those of all pages have used up the read units of a minute.
+var ErrMinute = fmt.Errorf("%w, with those of all pages for a minute; wait a little, and load it again", ErrBudget)
 
 // budget holds the read units that all pages may use in a minute. They come back evenly.
 type budget struct {
@@ -74,7 +75,7 @@ func (m *Meter) Ask(ctx context.Context) error {
 		case m.left <= 0:
 			return ErrBudget
 		case m.budget.spend(0) <= 0:
-			return errMinute
+			return ErrMinute
 		}
 		return nil
 	}

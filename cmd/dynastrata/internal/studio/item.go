@@ -70,7 +70,7 @@ func (s *Server) item(r *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(life.States) == 0 && len(life.Claims) == 0 && q.Older == nil && q.From.IsZero() && q.To.IsZero() {
+	if len(life.States) == 0 && life.Partial == "" && q.Older == nil && q.From.IsZero() && q.To.IsZero() {
 		return nil, NotFound
 	}
 	x := itemView{Life: life, At: v.Get("at"), From: v.Get("from"), To: v.Get("to"), Fields: s.hiddenFields(e, key)}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Options of a [Server].
@@ -209,7 +210,7 @@ func (s *Server) key(v url.Values) (Entity, Key, error) {
 		return e, nil, err
 	}
 	key := Key{}
-	if e.HidesKey {
+	if e.HidesKey || v.Get("k") != "" {
 		return e, key, s.open("key "+e.Name, v.Get("k"), &key)
 	}
 	return e, given(v), nil
@@ -226,10 +227,13 @@ func given(v url.Values) Key {
 	return key
 }
 
-// hiddenFields are the fields that name an item in a form.
+// hiddenFields are the fields that name an item in a form. A field does not keep every character of a key.
 func (s *Server) hiddenFields(e Entity, key Key) []Value {
-	fields := []Value{{Name: "entity", Text: e.Name}}
-	if e.HidesKey {
+	fields, plain := []Value{{Name: "entity", Text: e.Name}}, !e.HidesKey
+	for _, text := range key {
+		plain = plain && !strings.ContainsFunc(text, unicode.IsControl)
+	}
+	if !plain {
 		return append(fields, Value{Name: "k", Text: s.seal("key "+e.Name, key)})
 	}
 	for name, text := range key {

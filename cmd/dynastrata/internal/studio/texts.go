@@ -5,13 +5,24 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // texts are the functions of the templates. None returns markup.
 var texts = template.FuncMap{
 	"moment": moment, "size": size, "units": units, "plural": plural, "half": func(n float64) float64 { return n / 2 }, "add": func(a, b float64) float64 { return a + b },
 	"classOf": class, "join": strings.Join, "slug": func(s string) string { return strings.ReplaceAll(s, " ", "-") }, "kilo": kilo,
-	"field": func(name, value string) map[string]string { return map[string]string{"Name": name, "Value": value} },
+	"typed": typed,
+}
+
+// typed is what a field of one line has of a text.
+func typed(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // moment prints a time in UTC.
