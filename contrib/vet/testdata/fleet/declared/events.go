@@ -20,7 +20,8 @@ type (
 		_       entity.Key        `name:"Unpaid" pk:"$#{account}" sk:"$"`
 		_       timeseries.Events `orderBy:"at" id:"payment"` // want `EDD-9019: id names the attribute "payment"`
 		Account string            `dynamodbav:"account"`
-		At      time.Time         `dynamodbav:"at"`	Cents   int               `dynamodbav:"cents" entity:"append"`
+		At      time.Time         `dynamodbav:"at"`
+		Cents   int               `dynamodbav:"cents" entity:"append"`
 	}
 	weighed struct {
 		_       entity.Key        `name:"Weighed" pk:"$#{account}" sk:"$"`
@@ -35,6 +36,7 @@ type (
 		_       entity.Key        `name:"Current" pk:"$#{account}" sk:"$"`
 		_       timeseries.Events `orderBy:"at" current:"none" late:"record"` // want `EDD-9097: late is about`
 		Account string            `dynamodbav:"account"`
-		At      time.Time         `dynamodbav:"at"`	Cents   int               `dynamodbav:"cents" entity:"append"`
+		At      time.Time         `dynamodbav:"at"`
+		Cents   int               `dynamodbav:"cents" entity:"append"`
 	}
 )
