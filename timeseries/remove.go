@@ -49,7 +49,7 @@ func newRemoval(c *engine.Core, e *events, v reflect.Value) engine.Operation {
 	op := &plan.Op{Verb: "Remove", Schema: c.Schema, Table: c.Table}
 	x, err := removed(c, e, v)
 	if op.Err = err; err == nil {
-		op.Key, op.Parts, op.Plan = x.primary, x.carried, x.plan
+		op.Key, op.Plan = x.primary, x.plan
 		op.Read, op.More, op.Idempotent = !e.noCurrent, true, true
 		if e.noCurrent {
 			op.Key = x.at
@@ -90,9 +90,6 @@ func removed(c *engine.Core, e *events, v reflect.Value) (removal, error) {
 func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*plan.Plan, error) {
 	s, table := x.c.Schema, x.c.Table
 	stored, err := layout.GetItem(ctx, r, s, table, x.at)
-	if err == nil {
-		err = layout.SameCase(s, x.carried, stored.Item)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +116,9 @@ func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*pl
 	if err != nil {
 		return nil, err
 	}
+	if expired {
+		stored.Item = nil // whether DynamoDB has removed it makes no difference
+	}
 	fields := x.taken(stored.Item, in.Image, shown)
 	if x.e.noCurrent || len(fields) == 0 {
 		return plan.Join(actions, len(actions), plan.Result{}), nil
@@ -126,6 +126,9 @@ func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*pl
 	left, err := x.newest(ctx, r, in, fields)
 	if err != nil {
 		return nil, err
+	}
+	if shown && len(left) == 0 { // then nothing is left of what events reported
+		fields = x.taken(nil, in.Image, shown)
 	}
 	current, it, sources := &actions[len(actions)-1], item.Clone(in.Image), map[string]item.Item{}
 	for _, a := range fields {
