@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -157,6 +159,48 @@ func TestApply_ARemovalWaitsForABuildAtWork(t *testing.T) {
 			require.Equal(t, 1, rows(l, v)["d-1"].State.Count)
 		})
 	}
+}
+
+func TestApply_ARemovalWaitsForABuildThatWasLeft(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	ctx, stop := context.WithCancel(l.Ctx)
+	writing, write := l.Wire.Hold(dbtest.First(isRow))
+	done := make(chan error, 1)
+	go func() { done <- dbtest.ErrorOf(v.Rebuild(ctx)) }()
+	<-writing
+	stop()
+	write()
+	require.ErrorIs(t, <-done, context.Canceled)
+	c := l.withdraw("d-1", 2, "")
+	require.ErrorIs(t, dbtest.ErrorOf(v.Apply(l.Ctx, c)), timeline.ErrBuilding, "it can be resumed")
+	l.OK(v.Rebuild(l.Ctx, timeline.Resume()))
+	apply(l, v, c)
+	replayed(l, v, "resumed")
+	require.Equal(t, 1, rows(l, v)["d-1"].State.Count)
+}
+
+// A row that is to go stays when another call has added an event meanwhile.
+func TestApply_ARowThatGoesKeepsAnEventOfAnotherCall(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	c := l.withdraw("d-1", 1, "")
+	deleting, goOn := l.Wire.Hold(dbtest.First(func(r faults.Request) bool { return r.Operation == "DeleteItem" }))
+	done := make(chan error, 1)
+	go func() { done <- dbtest.ErrorOf(v.Apply(l.Ctx, c)) }()
+	<-deleting
+	l.append("d-1", "north", 3)
+	apply(l, v, l.arrivals()...)
+	goOn()
+	require.NoError(t, <-done)
+	replayed(l, v, "at once")
+	require.Equal(t, 1, rows(l, v)["d-1"].State.Count)
 }
 
 // A removal and other changes of a row do not undo each other.

@@ -100,10 +100,10 @@ func TestRemove_PassesOverEventsThatHaveExpired(t *testing.T) {
 	w.OK(w.Update(w.Ctx, w.enriched(), entity.Set(&entity.Fields[Telemetry]().Diagnostics, "fine")))
 	w.seed(tick(0, 1), tick(5, 2))
 	w.Clock.Move(7*24*time.Hour - time.Second)
-	w.seed(tick(9, 3))
+	w.seed(bare(9))
 	w.Clock.Move(time.Second)
 	require.ErrorIs(t, w.Remove(w.Ctx, tick(5, 2)), entity.ErrNotFound)
-	require.NoError(t, w.Remove(w.Ctx, tick(9, 3)))
+	require.NoError(t, w.Remove(w.Ctx, bare(9)))
 	was := w.current(device)
 	require.True(t, was.Timestamp.IsZero() && was.GPIO == nil && was.Location == nil, "%+v", was)
 	require.Equal(t, "fine", was.Diagnostics)
@@ -120,6 +120,48 @@ func TestRemove_InATransaction(t *testing.T) {
 	require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "c"})), entity.ErrNotFound)
 	require.ErrorIs(t, dbtest.ErrorOf(accounts.Get(w.Ctx, Account{AccountID: "c"})), entity.ErrNotFound, "nothing is written")
 	require.Contains(t, (*timeseries.Ops[Telemetry])(nil).Remove(tick(5, 0)).String(), "EDD-9160")
+}
+
+func TestRemove_OfAnEventThatHasExpired(t *testing.T) {
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1), tick(60, 2))
+	for _, it := range w.Items() {
+		if dbtest.Text(it["sk"]) == eventSK("2026-04-22T11:00:00.000000000Z") {
+			w.RemoveItem(it) // as DynamoDB does
+		}
+	}
+	require.ErrorIs(t, w.Remove(w.Ctx, tick(30, 1)), entity.ErrNotFound)
+	require.NoError(t, w.Remove(w.Ctx, tick(60, 2)))
+	require.Equal(t, []any{at(0), 1}, []any{w.current(device).Timestamp, *w.current(device).GPIO})
+}
+
+func TestRemove_MistakesSendNothing(t *testing.T) {
+	w := open[Charge](t)
+	require.ErrorContains(t, w.Remove(w.Ctx, Charge{Account: "x", At: start}), "EDD-9101")
+	require.ErrorContains(t, w.Remove(w.Ctx, Charge{Account: "x", Event: "a"}), "EDD-9101")
+	require.ErrorContains(t, w.Remove(w.Ctx, Charge{At: start, Event: "a"}), "EDD-9101")
+	require.Empty(t, w.Wire.Requests())
+	require.ErrorContains(t, (*timeseries.Series[Charge])(nil).Remove(w.Ctx, Charge{}), "EDD-9160")
+}
+
+func TestRemove_IsRefusedInASharedTable(t *testing.T) {
+	w := open[Pulse](t, sharedTable)
+	require.ErrorContains(t, w.Remove(w.Ctx, pulse(1, 1)), "EDD-9192")
+	require.Empty(t, w.Wire.Requests())
+}
+
+// What an expired event has left on the current item goes with it, whether DynamoDB has removed the event or not.
+func TestRemove_OfAnExpiredEventThatIsStillStored(t *testing.T) {
+	w := open[Sharded](t)
+	event := func(at, a int, b string) Sharded {
+		return asSharded.event("s", fact{at: at, a: a, b: b, hasB: b != ""})
+	}
+	w.seed(event(1, 1, "x"), event(5, 5, ""))
+	w.Clock.Move(asSharded.ttl - time.Second)
+	require.Equal(t, timeseries.LateRecorded, w.append(event(2, 2, "")).Reason)
+	w.Clock.Move(time.Second)
+	require.NoError(t, w.Remove(w.Ctx, event(5, 0, "")))
+	require.Equal(t, event(2, 2, ""), w.current(event(0, 0, "")))
 }
 
 // remove takes an event out of the model: the current item takes over what it has of the event from the newest others.
@@ -257,11 +299,15 @@ func TestRemove_PlansAgainAfterEveryWriteInBetween(t *testing.T) {
 // An event that was late before a removal, and is the newest after it, becomes the current item.
 func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 	t.Parallel()
-	for name, evs := range map[string][]Charge{"one": {charge("x", fact{at: 5, a: 5})}, "two": {charge("x", fact{at: 2, a: 2}), charge("x", fact{at: 5, a: 5})}} {
+	for name, evs := range map[string][]Charge{"one": {charge("x", fact{at: 5, a: 5})}, "of one time": {charge("x", fact{at: 7, a: 5})}, "two": {charge("x", fact{at: 2, a: 2}), charge("x", fact{at: 5, a: 5})}} {
 		t.Run(name, func(t *testing.T) {
 			w := open[Charge](t)
-			w.seed(charge("x", fact{at: 1, a: 1}), charge("x", fact{at: 3, a: 3}), charge("x", fact{at: 8, a: 8}))
-			seen := 0
+			w.seed(charge("x", fact{at: 1, a: 1}), charge("x", fact{at: 3, a: 3}))
+			if name == "of one time" {
+				w.seed(charge("x", fact{at: 6, a: 6}))
+			}
+			w.seed(charge("x", fact{at: 8, a: 8}))
+			before, seen := len(w.history(Charge{Account: "x"})), 0
 			recording := func(r faults.Request) bool {
 				if r.Operation == transact {
 					seen++
@@ -275,7 +321,7 @@ func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 				return dbtest.ErrorOf(w.AppendAll(w.Ctx, evs))
 			}, func() { require.NoError(t, w.look.Remove(w.Ctx, charge("x", fact{at: 8}))) }))
 			require.Equal(t, 5, w.current(Charge{Account: "x"}).Cents)
-			require.Len(t, w.history(Charge{Account: "x"}), 2+len(evs))
+			require.Len(t, w.history(Charge{Account: "x"}), before-1+len(evs))
 		})
 	}
 }
