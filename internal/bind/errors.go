@@ -62,6 +62,7 @@ const (
 	CodeApplyView          = "EDD-9188" // `Apply` cannot fold this timeline: use `CatchUp`, or give sources `PartitionKey` [timelines]
 	CodeApplyChange        = "EDD-9189" // `Apply` got a change of no record, or without new image: use package `stream` [timelines]
 	CodeNoCurrent          = "EDD-9190" // a series without current item was asked for it: read events by `At` or `History` [series]
+	CodeRemove             = "EDD-9192" // `Remove` of an event in a shared table: `Purge` the series [series]
 	CodeNoCurrentCondition = "EDD-9191" // an append without current item has a condition: leave it out [series]
 	CodeErase              = "EDD-9240" // `DeleteAll` got no query, or one of another store: make it with that store [batches-and-transactions]
 	CodeJobTicket          = "EDD-9193" // a job's ticket is malformed: use what `Job.Ticket` returned [timelines]

@@ -65,6 +65,10 @@ func TestHistories(t *testing.T) {
 	t.Run("series, events with ids", histories(seriesGame("series, events with ids", dropsLate, seriesVerbs, fields[Identified]{
 		func(v *Identified) *Reading { return &v.Reading }, func(v *Identified) *string { return &v.Event },
 	})))
+	t.Run("series, removals", histories(seriesGame("series, removals", recordsLate, removeVerbs, fields[Recording]{reading: func(v *Recording) *Reading { return &v.Reading }})))
+	t.Run("series, removals with ids", histories(seriesGame("series, removals with ids", dropsLate, removeVerbs, fields[Identified]{
+		func(v *Identified) *Reading { return &v.Reading }, func(v *Identified) *string { return &v.Event },
+	})))
 	t.Run("series, ids in three partitions", histories(seriesGame("series, ids in three partitions", recordsLate, spreadVerbs, fields[Several]{
 		func(v *Several) *Reading { return &v.Reading }, func(v *Several) *string { return &v.Event },
 	})))

@@ -114,7 +114,7 @@ type seriesState struct {
 	events  [times + 1]fact
 }
 
-// seriesIn is append of one or several events, get or history.
+// seriesIn is append of one or several events, remove of one, get or history.
 type seriesIn struct {
 	verb string
 	list []fact
@@ -137,6 +137,7 @@ var (
 	seriesVerbs = []string{"append", "append", "append", "appendall", "get", "history"}
 	spreadVerbs = []string{"append", "append", "append", "appendall", "get"}
 	aloneVerbs  = []string{"append", "append", "history"}
+	removeVerbs = []string{"append", "append", "remove", "remove", "get", "history"}
 )
 
 // lateness is what a series does with a late event.
@@ -158,7 +159,9 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 				return nil, err
 			}
 			calm(s)
-			return func(ctx context.Context, in seriesIn) (seriesOut, error) { return playSeries(ctx, s, id, x, in) }, nil
+			return func(ctx context.Context, in seriesIn) (seriesOut, error) {
+				return playSeries(ctx, s, id, x, in, slices.Contains(verbs, "remove"))
+			}, nil
 		},
 		choose: func(rng *rand.Rand, _ *notes) seriesIn {
 			event := func(at int) fact {
@@ -172,6 +175,8 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 			switch in.verb {
 			case "append":
 				in.list = []fact{event(1 + rng.IntN(times))}
+			case "remove":
+				in.list = []fact{{at: 1 + rng.IntN(times)}}
 			case "appendall":
 				for _, at := range rng.Perm(times)[:2+rng.IntN(3)] {
 					in.list = append(in.list, event(at+1))
@@ -186,12 +191,15 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 		},
 		show: func(s seriesState) string { return fmt.Sprintf("%v of %s", s.current, s.stored()) },
 		later: func(e entry[seriesIn, seriesOut]) int {
-			if e.said.out.reasons == "applied" && late != knowsNone {
+			if e.said.out.reasons == "applied" && late != knowsNone && !slices.Contains(verbs, "remove") {
 				return e.in.list[0].at // older ones would be dropped after newer ones
 			}
 			return times + 1
 		},
 		split: func(e entry[seriesIn, seriesOut]) []entry[seriesIn, seriesOut] {
+			if e.said.out.reasons == "conflict" { // nothing was done
+				return nil
+			}
 			if len(e.in.list) < 2 {
 				return []entry[seriesIn, seriesOut]{e}
 			}
@@ -211,7 +219,7 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 	}
 }
 
-func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, x fields[T], in seriesIn) (out seriesOut, err error) {
+func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, x fields[T], in seriesIn, removes bool) (out seriesOut, err error) {
 	switch in.verb {
 	case "get":
 		v, err := s.Get(ctx, x.build(id, fact{}), entity.Consistent())
@@ -228,6 +236,16 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, 
 		return seriesOut{facts: state.stored()}, err
 	}
 	var results []timeseries.Result[T]
+	if in.verb == "remove" {
+		err := s.Remove(ctx, x.build(id, in.list[0]))
+		if errors.Is(err, entity.ErrNotFound) && !entity.IsAmbiguous(err) {
+			return seriesOut{reasons: "absent"}, nil
+		}
+		if errors.Is(err, entity.ErrConflict) && !entity.IsAmbiguous(err) { // others wrote in between each time
+			return seriesOut{reasons: "conflict"}, nil
+		}
+		return seriesOut{reasons: "removed"}, err
+	}
 	if in.verb == "append" {
 		results = make([]timeseries.Result[T], 1)
 		results[0], err = s.Append(ctx, x.build(id, in.list[0]))
@@ -250,7 +268,7 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, 
 		reasons = append(reasons, reason)
 		if current, err := r.Current(ctx); err == nil {
 			known := x.read(current).at
-			out.behind = out.behind || known < in.list[i].at && r.Reason != timeseries.Collision
+			out.behind = out.behind || known < in.list[i].at && r.Reason != timeseries.Collision && !removes
 		}
 	}
 	out.reasons = strings.Join(reasons, ",")
@@ -267,7 +285,32 @@ func (s seriesState) stored() string {
 	return strings.Join(all, " ")
 }
 
-// stepSeries is what docs/series.md says of Append, Get and History.
+// without is the state after an event was removed: what the current item had of it is what the newest others report.
+func (s seriesState) without(at int) seriesState {
+	gone, was := s.events[at], s.current
+	given := gone.b != "" && gone.b == was.b
+	s.events[at] = fact{}
+	if was.at == at {
+		s.current = fact{b: was.b}
+	}
+	if given {
+		s.current.b = ""
+	}
+	for _, f := range s.events {
+		if f.at > 0 && was.at == at {
+			s.current.at, s.current.a = f.at, f.a
+		}
+		if f.b != "" && given {
+			s.current.b = f.b
+		}
+	}
+	if s.current.at == 0 { // there is no event, and no enrichment
+		s.current = fact{}
+	}
+	return s
+}
+
+// stepSeries is what docs/series.md says of Append, Remove, Get and History.
 func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesOut, outcome) {
 	switch in.verb {
 	case "get":
@@ -276,6 +319,12 @@ func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesO
 		return s, seriesOut{facts: s.stored()}, outcome{}
 	}
 	f := in.list[0]
+	if in.verb == "remove" {
+		if s.events[f.at].at == 0 {
+			return s, seriesOut{reasons: "absent"}, outcome{}
+		}
+		return s.without(f.at), seriesOut{reasons: "removed"}, outcome{}
+	}
 	switch there := s.events[f.at]; {
 	case there == f:
 		return s, seriesOut{reasons: string(timeseries.Duplicate)}, outcome{}

@@ -187,7 +187,7 @@ func (s *session) target(c *cli.Command) (*entityModel, given, error) {
 
 func (s *session) commands() []*cli.Command {
 	all := []*cli.Command{s.schemaCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
-		s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand()}
+		s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand(), s.studioCommand()}
 	if s.app.Vet != nil {
 		all = append(all, s.vetCommand())
 	}
