@@ -314,6 +314,11 @@ func (s *session) confirm(ctx context.Context, c *cli.Command, what string) erro
 	if c.Bool("yes") {
 		return nil
 	}
+	return s.ask(ctx, what)
+}
+
+// ask asks, and returns errDeclined without a yes.
+func (s *session) ask(ctx context.Context, what string) error {
 	s.err.write(printable(what, false) + " [y/N] ")
 	answers := make(chan string, 1)
 	go func() { // ends with the answer, or with the process

@@ -165,6 +165,8 @@ var interrupted = []struct {
 	{"question", "run repair Employee", "", "[y/N]", true},
 }
 
+var itemsRead = regexp.MustCompile(`(read TABLE |█ )\d+( of about \d+)?`)
+
 // ^C ends each long command during a request, with its exit code, and the command says how to go on.
 func TestInterrupt_EndsEachLongCommand(t *testing.T) {
 	t.Parallel()
@@ -199,6 +201,9 @@ func TestInterrupt_EndsEachLongCommand(t *testing.T) {
 		cancel()
 		close(over)
 		text := strings.ReplaceAll(l.recorded(p.screen), file, "FILE")
+		if c.name == "restore" { // what earlier commands have left depends on when they were interrupted
+			text = itemsRead.ReplaceAllString(text, "${1}N")
+		}
 		require.Equal(t, ExitInterrupted, code, "%s: %s", c.name, text)
 		golden(t, "terminal/interrupt/"+c.name+".txt", "$ dynastrata "+c.args+"\n"+bars.ReplaceAllString(text, "$1"))
 	}

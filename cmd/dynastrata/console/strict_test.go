@@ -36,7 +36,7 @@ func TestUsage_MistakesAreRefusedByEachCommand(t *testing.T) {
 	for _, args := range []string{
 		"", "nope", "--nope", "run", "run nope", "plan", "plan nope", "schema --nope", "show --nope", "get --nope", "query --limit x", "log --nope", "diff --nope", "tail --limit x", "check --nope",
 		"plan scan --nope", "plan rebuild --nope", "plan rewrite --nope", "dump --out", "load --nope", "run rebuild --nope", "run catchup --nope", "run repair --nope", "run restore --nope",
-		"run purge --nope", "undelete --nope", "revert --nope", "run rewrite --ends Employee x", "run rewrite --nope", "check Employee", "plan scan Employee Telemetry", "plan rebuild visits visits", "load a b", "run repair Employee email x", "run rewrite Employee x", "run catchup visits x",
+		"run purge --nope", "undelete --nope", "find --limit x", "revert --nope", "run rewrite --ends Employee x", "run rewrite --nope", "check Employee", "plan scan Employee Telemetry", "plan rebuild visits visits", "load a b", "run repair Employee email x", "run rewrite Employee x", "run catchup visits x",
 	} {
 		code, out, errs := run(strings.Fields(args)...)
 		require.Equal(t, ExitUsage, code, "%q: %s", args, errs)
