@@ -21,11 +21,16 @@ import (
 func (s *session) root() *cli.Command {
 	root := &cli.Command{
 		Name: s.app.called(), Usage: "see what is in a table, check it, mend it",
-		Flags: s.flags(), EnableShellCompletion: true, Version: version(), Action: missingCommand,
+		Flags: s.flags(), EnableShellCompletion: true, ConfigureShellCompletionCommand: shownCompletion, Version: version(), Action: missingCommand,
 		Commands: s.commands(),
 	}
 	strict(root)
 	return root
+}
+
+// shownCompletion shows the command completion in the help.
+func shownCompletion(c *cli.Command) {
+	c.Hidden, c.Usage = false, "print the script for a shell: bash, zsh, fish or pwsh"
 }
 
 // version returns the version of the command in the running program: that of its module, "(devel)" in a checkout of it.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -351,7 +350,7 @@ func (w word) in(x stored) string {
 func (w word) is(e *entityModel, name string, av types.AttributeValue) bool {
 	a := e.s.Attr(name)
 	if a != nil && a.Time {
-		if t, err := time.Parse(time.RFC3339Nano, w.text); err == nil {
+		if t, err := instant(w.text); err == nil {
 			want, err := a.Format.Value(t)
 			return err == nil && item.Equal(want, av)
 		}

@@ -62,7 +62,7 @@ func TestFind_FindsWhatIsAndWas(t *testing.T) {
 // An expired item is found until DynamoDB removes it, and is shown as expired.
 func TestFind_ShowsWhatHasExpired(t *testing.T) {
 	t.Parallel()
-	o := onCall{lab: &lab{t: t, now: noon, prefix: rand.Text()[:5], lock: "dynastrata.lock"}}
+	o := onCall{lab: &lab{t: t, now: late, prefix: rand.Text()[:5], lock: "dynastrata.lock"}}
 	o.client, o.table = localdb.Test(t)
 	db := entity.Must(entity.Open(o.client, entity.Config{Table: o.table, Clock: func() time.Time { return o.now }}))
 	passes := entity.Must(entity.New[Pass](db))
@@ -78,7 +78,7 @@ func TestFind_ShowsWhatHasExpired(t *testing.T) {
 		words []string
 		want  []string
 	}{
-		{[]string{"BN 1"}, []string{"Pass pass=p-1 gate=0  expired at 2026-04-22T13:00:00Z  plate"}},
+		{[]string{"BN 1"}, []string{"Pass pass=p-1 gate=0  expired at 2036-04-22T13:00:00Z  plate"}},
 		{[]string{"p-1"}, []string{"pass=p-1 gate=0  expired", "pass=p-1 gate=1  expired", "pass=p-1 gate=2  expired", "3 items"}},
 		{[]string{"pass=p-1", "2"}, []string{"pass=p-1 gate=2  expired", "1 item,"}},
 		{[]string{"gate=2", "p-1"}, []string{"pass=p-1 gate=2  expired", "1 item,"}},

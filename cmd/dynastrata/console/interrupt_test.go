@@ -30,12 +30,14 @@ const (
 	childEndpoint = "CONSOLE_TEST_ENDPOINT"
 	childKey      = "CONSOLE_TEST_KEY"     // access key
 	childWords    = "CONSOLE_TEST_WORDS"   // of the program, before those of the command
+	childNotMeant = 77                     // exit code of a process whose Main returns
 	childProgram  = "CONSOLE_TEST_PROGRAM" // the table, if the process has the declarations
 )
 
 func TestMain(m *testing.M) {
 	if endpoint := os.Getenv(childEndpoint); endpoint != "" {
 		Main(childApp(endpoint, os.Getenv(childProgram)), strings.Fields(os.Getenv(childWords))...)
+		os.Exit(childNotMeant)
 	}
 	os.Exit(m.Run())
 }
