@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"testing"
@@ -423,6 +424,9 @@ func seriesCosts(ctx context.Context, readings *timeseries.Series[costReading], 
 		{"`At`", one, func(id string) error { return err(readings.At(ctx, costReading{ID: id}, noon)) }},
 		{"`History`, for each MB", one, func(id string) error { return err(readings.History(costReading{ID: id}).Collect(ctx)) }},
 		{"`History` with 2 shards", line, func(id string) error { return err(lines.History(costLine{ID: id}).Collect(ctx)) }},
+		{"`Remove` of the newest of 2 events", func(id string) error { return errors.Join(append1(id, 4), append1(id, 5)) }, func(id string) error {
+			return readings.Remove(ctx, costReading{ID: id, At: event.Add(5 * time.Second)})
+		}},
 		{"`Purge` of a series with 1 event", one, func(id string) error { return readings.Purge(ctx, costReading{ID: id}) }},
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // documentedPackages are the packages that documents name things of.
-var documentedPackages = append([]string{"tables", "tables/iac", "entity/entitytype", "internal/engine", "internal/layout", "internal/bind", "internal/plan", "internal/query", "internal/schema", "contrib/idempotent"}, publicPackages...)
+var documentedPackages = append([]string{"tables", "tables/iac", "entity/entitytype", "internal/engine", "internal/layout", "internal/bind", "internal/plan", "internal/query", "internal/schema", "contrib/idempotent", "contrib/subject"}, publicPackages...)
 
 // invented are the types of examples.
 var invented = map[string]bool{"Address": true, "Base": true}

@@ -82,6 +82,11 @@ func Contains[S ~[]E, E any](field *S, e E) Cond {
 	return target(expr.Contains, bind.Target{Pointer: field}, e)
 }
 
+// ContainsKey holds if the set that the struct has as a map has the element key.
+func ContainsKey[M ~map[K]struct{}, K comparable](field *M, key K) Cond {
+	return target(expr.Contains, bind.Target{Pointer: field}, key)
+}
+
 // Exists holds if the attribute is present, even as NULL.
 func Exists[V any](field *V) Cond { return compare(expr.Exists, field) }
 
@@ -198,6 +203,16 @@ func AddToSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
 // DeleteFromSet removes es from the set. A set that becomes empty is removed.
 func DeleteFromSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
 	return change(expr.DeleteFromSet, bind.Target{Pointer: field}, S(es))
+}
+
+// AddKeys adds keys to the set that the struct has as a map, of a field tagged stringset, numberset or binaryset.
+func AddKeys[M ~map[K]struct{}, K comparable](field *M, keys ...K) ChangeOption {
+	return change(expr.AddToSet, bind.Target{Pointer: field}, keys)
+}
+
+// DeleteKeys removes keys from the set that the struct has as a map. A set that becomes empty is removed.
+func DeleteKeys[M ~map[K]struct{}, K comparable](field *M, keys ...K) ChangeOption {
+	return change(expr.DeleteFromSet, bind.Target{Pointer: field}, keys)
 }
 
 // Path names an attribute inside a map or a list, which has no address in Go. V is the type of its value. It has the

@@ -200,6 +200,7 @@ func TestTransactFunc_DecidesAgainWhenWhatItReadHasChanged(t *testing.T) {
 	require.Equal(t, "t", op.Result().ID, "of the last decision")
 	require.Equal(t, []int{1, 1, 2, 2, 3, 3}, s.numbers[:6], "a read and a write each")
 	require.Equal(t, entitytype.OutcomeApplied, s.reports[0].Outcome)
+	require.Equal(t, []string{"Subscription", "Tally"}, s.reports[0].Entities)
 	s.decided(3)
 
 	// A guard of the library's own is lost too: the state that the history keeps is no longer the newest.
@@ -227,6 +228,22 @@ func TestTransactFunc_DecidesAgainWhenWhatItReadHasChanged(t *testing.T) {
 		return []entity.Op{s.owners.Op().Update(Owner{ID: "o"}, entity.Add(&entity.Fields[Owner]().Active, 1))}, nil
 	}))
 	s.decided(2)
+}
+
+// Of two reads of one item the first one guards the ops: what was derived from it may be in others.
+func TestTransactFunc_GuardsOpsByTheFirstRead(t *testing.T) {
+	s, f := newSubscriptions(t), entity.Fields[Tally]()
+	overtake := sync.OnceFunc(s.overtake)
+	require.NoError(t, s.DB.TransactFunc(t.Context(), func(ctx context.Context) ([]entity.Op, error) {
+		is, err := s.tallies.Get(ctx, Tally{ID: "t"})
+		overtake()
+		if err == nil {
+			_, err = s.tallies.Get(ctx, Tally{ID: "t"})
+		}
+		return []entity.Op{s.tallies.Op().Update(is, entity.Set(&f.N, is.N+10))}, err
+	}))
+	s.decided(2)
+	require.Equal(t, 11, s.tally())
 }
 
 // What the function has read by Get guards the ops on it, also those without a condition.

@@ -50,6 +50,7 @@
 //	immutable     set once; another value is refused
 //	set_once      set once; another value is ignored
 //	append        of a time series: written by Append and by no other verb
+//	subject       a string, or a set or list of strings: whose data the item is, for contrib/subject
 //	secret        its value appears in no message and no plan; cursors with it are encrypted
 //	default=…     an empty field is stored with this constant
 //	id=uuidv7     an empty string or [16]byte gets a new id; id=ulid is another form

@@ -18,7 +18,7 @@ var (
 	ErrConditionFailed = sentinel.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
 	ErrTooLarge        = sentinel.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
 	ErrUndecodable     = sentinel.ErrUndecodable     // the read went on past items that cannot be decoded, by SkipUndecodable
-	ErrOmitted         = sentinel.ErrOmitted         // a past state was too large to be kept with its content
+	ErrOmitted         = sentinel.ErrOmitted         // a past state is kept without its content: it was too large, or was erased
 	ErrInvalidCursor   = sentinel.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
 	ErrDeleted         = sentinel.ErrDeleted         // the item was deleted and can be restored
 	ErrNotDeleted      = sentinel.ErrNotDeleted      // there is nothing to restore: the item exists

@@ -141,7 +141,7 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 		}, []stream.Kind{stream.Created}, 0},
 		{"the first event", append("", at(5, 1)), []stream.Kind{stream.Updated, stream.Appended}, 0},
 		{"a duplicate", append(timeseries.Duplicate, at(5, 1)), nil, 0},
-		{"a late event", append(timeseries.LateRecorded, at(3, 2)), []stream.Kind{stream.Appended}, 0},
+		{"a late event, which marks the current item", append(timeseries.LateRecorded, at(3, 2)), []stream.Kind{stream.Appended}, 1},
 		{"enrichment", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Account, "b"))) }, []stream.Kind{stream.Updated}, 0},
 		{"three events at once", func() error { return second(s.AppendAll(l.Ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []stream.Kind{stream.Updated, stream.Appended, stream.Appended, stream.Appended}, 0},
 		{"purge", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
@@ -173,8 +173,10 @@ func TestSeries_EventsWithIDs(t *testing.T) {
 	steps(t, l, s, []step{
 		{"the first event", append("#e#"), []stream.Kind{stream.Created, stream.Appended}, 0},
 		{"another of its time", append("e"), []stream.Kind{stream.Updated, stream.Appended}, 0},
-		{"one before it", append("b"), []stream.Kind{stream.Appended}, 0},
-		{"purge", func() error { return s.Purge(l.Ctx, event("")) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
+		{"one before it", append("b"), []stream.Kind{stream.Appended}, 1},
+		{"a removal", func() error { return s.Remove(l.Ctx, event("e")) }, []stream.Kind{stream.EventRemoved, stream.Updated}, 0},
+		{"a removal of what is not shown", func() error { return s.Remove(l.Ctx, event("#e#")) }, []stream.Kind{stream.EventRemoved}, 0},
+		{"purge", func() error { return s.Purge(l.Ctx, event("")) }, []stream.Kind{stream.Deleted, stream.EventRemoved}, 0},
 	})
 }
 

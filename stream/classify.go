@@ -60,7 +60,8 @@ func classify(c *engine.Core, r *Record) (x meaning, ok bool, err error) {
 			op = streamtypes.OperationTypeRemove
 		}
 	}
-	if x.part == deletedCopy && op == streamtypes.OperationTypeModify && marked(old, new) {
+	late := x.part == currentItem && s.RelatedKeys != nil // may be the mark of a late event of a series
+	if (late || x.part == deletedCopy) && op == streamtypes.OperationTypeModify && marked(old, new) {
 		return meaning{}, false, nil
 	}
 	if w := x.old[schema.WriteAttr]; x.part == eventItem && w != nil && x.new != nil && !item.Equal(w, x.new[schema.WriteAttr]) {
@@ -70,8 +71,8 @@ func classify(c *engine.Core, r *Record) (x meaning, ok bool, err error) {
 	return x, err == nil, err
 }
 
-// marked reports whether two images of a deleted copy differ in nothing but the write id, with which a later delete marks
-// it.
+// marked reports whether two images differ in nothing but the write id, with which a later delete marks a deleted copy, and a late event
+// the current item of its series.
 func marked(old, new item.Item) bool {
 	if old == nil || new == nil {
 		return false

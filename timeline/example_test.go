@@ -162,9 +162,9 @@ func ExampleView_Consume() {
 	}
 	// prints
 	// <nil>
-	// {Applied:1 Duplicates:0 Refolded:3 Groups:1 Noted:0 Skipped:3}
+	// {Applied:1 Duplicates:0 Refolded:3 Groups:1 Noted:0 Skipped:4}
 	// [] <nil>
-	// {Applied:0 Duplicates:4 Refolded:0 Groups:0 Noted:0 Skipped:3}
+	// {Applied:0 Duplicates:4 Refolded:0 Groups:0 Noted:0 Skipped:4}
 	// [] <nil>
 	// p-6 [depot van 7 doorstep] <nil>
 	// p-7 [depot] <nil>

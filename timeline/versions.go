@@ -163,6 +163,9 @@ func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 
 // emit gives the event of a state, unless the last event was of the same version.
 func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
+	if layout.Erased(it) { // it is missing like one that has expired
+		return nil
+	}
 	s := l.o.core.Schema
 	n := l.o.storedVersion(it)
 	repeated := l.before != nil && l.o.storedVersion(l.before) == n

@@ -255,8 +255,7 @@ func (x *appending) Refused(p *plan.Plan, failed []plan.Failure, _ *plan.Learned
 	case !older:
 		why = ConditionFailed
 	case x.e.record && !x.joined:
-		exists := plan.Action{Kind: plan.Check, Table: x.c.Table, Key: x.primary, Cond: x.event.exists()}
-		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{exists, p.Actions[1]}, Whole: true, Meaning: &recording{x.event, current.Image}}}
+		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{x.kept(p.Actions[1].WriteID), p.Actions[1]}, Whole: true, Meaning: &recording{x.event, current.Image}}}
 	}
 	if x.joined {
 		return plan.Resolution{Err: &NotAppliedError{why}}
@@ -285,7 +284,7 @@ func (x *repairing) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	return notApplied(Duplicate, nil, x.stored), nil
 }
 
-// recording is the Meaning of a plan that stores a late event in the history of an existing item, which is checked.
+// recording is the Meaning of a plan that stores a late event in the history of an existing item.
 type recording struct {
 	*event
 	current item.Item

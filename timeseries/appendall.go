@@ -347,7 +347,7 @@ func again(rest []*batchEvent, in *plan.Input, planned func(context.Context, lay
 	return plan.Resolution{Next: next}
 }
 
-// lateChunk is a transaction of late events with a check that the current item exists.
+// lateChunk is a transaction of late events of an existing item.
 type lateChunk struct {
 	in   *plan.Input // of the plan that is sent
 	rest []*batchEvent
@@ -356,8 +356,7 @@ type lateChunk struct {
 
 func (r *lateChunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 	r.in = in
-	exists := plan.Action{Kind: plan.Check, Table: r.rest[0].c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
-	return together(in, exists, r.rest, r)
+	return together(in, r.rest[len(r.rest)-1].kept(in.WriteID), r.rest, r)
 }
 
 func (r *lateChunk) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {

@@ -76,15 +76,24 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	if missing != nil {
 		return nil, bind.JoinErrors(missing)
 	}
-	text, _, err := e.eventKey.Template.Compose(ev.carried)
+	if err := ev.place(); err != nil {
+		return nil, err
+	}
+	return ev, nil
+}
+
+// place sets the key of the event from what it carries.
+func (ev *event) place() error {
+	s := ev.c.Schema
+	text, _, err := ev.e.eventKey.Template.Compose(ev.carried)
 	if err != nil {
-		return nil, bind.KeyError(s, err)
+		return bind.KeyError(s, err)
 	}
 	if len(text) > key.MaxSortKey {
-		return nil, &bind.SizeError{Type: s.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
+		return &bind.SizeError{Type: s.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
 	}
-	ev.sortKey, ev.at = text, layout.EventKey(s, primary, text)
-	return ev, nil
+	ev.sortKey, ev.at = text, layout.EventKey(s, ev.primary, text)
+	return nil
 }
 
 // put returns the put of the event item, under the condition that no event is stored there that has not expired. It refuses an event
@@ -145,9 +154,22 @@ func (ev *event) equals(stored item.Item) bool {
 	return true
 }
 
-// exists holds while there is a current item.
-func (ev *event) exists() expr.Cond {
-	return expr.All(ev.c.Schema.Exists, layout.CaseGuard(ev.c.Schema, ev.carried))
+// kept returns the action that goes with the put of a late event, and of others before it: the current item must be at or after it, which
+// a [Series.Remove] can change, and gets a new write id, so that a removal that was planned before is planned again. In a shared table,
+// which has no removals, the item must exist.
+func (ev *event) kept(writeID string) plan.Action {
+	s := ev.c.Schema
+	a := plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.primary, Cond: expr.All(s.Exists, layout.CaseGuard(s, ev.carried))}
+	if s.HasMetadata {
+		clock, at := ev.e.orderBy.Path, ev.carried[ev.e.orderBy.Name]
+		same := expr.Compare(expr.Eq, clock, at)
+		if id := ev.e.id; id != nil {
+			same = expr.All(same, expr.Compare(expr.Ge, id.Path, ev.carried[id.Name]))
+		}
+		a.Kind, a.Cond = plan.Update, expr.Any(expr.Compare(expr.Gt, clock, at), same)
+		a.Changes, a.WriteID = plan.WithWriteID(s, nil, writeID)
+	}
+	return a
 }
 
 // opened returns the failures with images in today's payload version, or an error if one is of a series whose key differs

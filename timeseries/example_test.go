@@ -169,6 +169,16 @@ func ExampleEvents() {
 	// Get Audit: EDD-9190 timeseries_test.Audit: the series has no current item: it is declared with current:"none"
 }
 
+// List reads one item of each series, without the events that follow it.
+func ExampleSeries_List() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+
+	fmt.Println(weather.List())
+	// Output:
+	// List Weather on app
+	//   filter begins_with(sk, "$app#v1#weather") AND attribute_not_exists(_k) AND __edd_e__ = "Weather"
+}
+
 // Mistakes in a declaration are found when the program starts.
 func ExampleNew() {
 	type broken struct {
@@ -203,6 +213,18 @@ func ExampleSeries_Append() {
 		current, err := res.Current(ctx)
 		fmt.Println(res.Reason, "current is at", current.At, err)
 	}
+}
+
+// A station's clock was far ahead, so that all later reports were late.
+func ExampleSeries_Remove() {
+	var ctx context.Context
+	var weather *timeseries.Series[Weather] // of timeseries.New
+
+	current, err := weather.Get(ctx, Weather{Station: "s-1"}, entity.Consistent())
+	if err == nil && current.At.After(time.Now().Add(time.Hour)) {
+		err = weather.Remove(ctx, current) // the report before it is current again
+	}
+	fmt.Println(err)
 }
 
 // In a transaction an event that is not applied fails the whole, with the item that won.

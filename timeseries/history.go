@@ -34,7 +34,12 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *bi
 	if c.Err() != nil {
 		return query.Items(query.ClosedQuery(c, verb))
 	}
-	s, where := c.Schema, ""
+	return query.Items(query.OfEach(eventPlans(c, e, verb, key, spec)))
+}
+
+// eventPlans returns the queries of each partition of a series' events, and how the one partition that several spread is printed.
+func eventPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec *bind.Options) (where string, plans []*query.Plan) {
+	s := c.Schema
 	src := query.Source{
 		Core: c, PK: s.PK, SK: e.eventKey, Spread: s.EventPartitions, Verb: verb, Expire: true,
 		Exact: true,
@@ -61,7 +66,7 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *bi
 			}
 		}
 	}
-	return query.Items(query.OfEach(where, query.BuildEach(src, key, spec)))
+	return where, query.BuildEach(src, key, spec)
 }
 
 // At returns the newest event at time t: the last one whose orderBy is not after t, of several with that

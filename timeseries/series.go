@@ -13,7 +13,7 @@ type handle = engine.Handle
 
 // Series appends to and reads the time series of type T. It is safe for concurrent use. If T is declared with current:"none",
 // the methods about current items fail with an *entity.InputError before any request: Get, GetMany, Query, Update, Upsert, and
-// those of [Ops] except Append.
+// those of [Ops] except Append. [Series.List] finds the series of both kinds.
 type Series[T any] struct {
 	_ seriesOf[T]
 	handle

@@ -15,7 +15,7 @@ import (
 // kinds are the functions and methods that make changes.
 var kinds = map[string]expr.Kind{
 	"Set": expr.Set, "SetIfNotExists": expr.SetIfNotExists, "Remove": expr.Remove, "Add": expr.Add, "ListAppend": expr.ListAppend,
-	"ListPrepend": expr.ListPrepend, "AddToSet": expr.AddToSet, "DeleteFromSet": expr.DeleteFromSet,
+	"ListPrepend": expr.ListPrepend, "AddToSet": expr.AddToSet, "DeleteFromSet": expr.DeleteFromSet, "AddKeys": expr.AddToSet, "DeleteKeys": expr.DeleteFromSet,
 }
 
 // fieldCall examines a call that takes the address of a field or changes what is at one.

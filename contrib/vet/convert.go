@@ -19,6 +19,7 @@ type converter struct {
 	depth  int
 	// encodes reports whether the entity encodes itself.
 	encodes bool
+	both    bool              // one of its types can be in a key as what it encodes itself as, which is not known
 	unsure  string            // why the entity cannot be examined; "" if it can
 	spoken  map[string]string // how the schema names types and fields in a message → their names in the program
 	fields  map[string]field  // the fields of the entity that the schema can name
@@ -124,6 +125,7 @@ func (c *converter) named(t types.Type) reflect.Type {
 		case m.encodes && borrowed(t, u):
 			return standIn(reflect.TypeFor[selfBorrowed]())
 		case m.encodes && !m.encodesValue && m.decodes:
+			c.both = true
 			return standIn(reflect.TypeFor[bothByAddr]())
 		case m.encodes && !m.encodesValue:
 			return standIn(reflect.TypeFor[selfByAddr]())
@@ -151,7 +153,7 @@ func (c *converter) named(t types.Type) reflect.Type {
 	var made reflect.Type
 	switch {
 	case m.encodes && m.decodes && boths[kind] != nil:
-		made = boths[kind]
+		made, c.both = boths[kind], true
 	case m.encodes:
 		made = selves[kind]
 	case text:

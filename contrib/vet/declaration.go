@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -62,7 +64,7 @@ func configurations() []schema.Options {
 
 // compile compiles the entity for a database and a store. The mistakes of its table are found only if it has no other.
 func (d *declaration) compile(o schema.Options, spec *bind.Options) (s *schema.Schema, own, table []mistake) {
-	o.Methods, o.Blamed = d.methods, map[*schema.Error]int{}
+	o.Methods.Encodes, o.Methods.TwoPrepares, o.Blamed = d.methods.Encodes, d.methods.TwoPrepares, map[*schema.Error]int{}
 	s, err := plan.Declare(d.made, o, spec)
 	if err != nil {
 		return nil, mistakesOf(err, o.Blamed), nil
@@ -100,10 +102,13 @@ func (d *declaration) mistakes(specs ...*bind.Options) []mistake {
 	var owns, tables [][]mistake
 	for _, o := range configurations() {
 		for _, spec := range specs {
-			s, own, table := d.compile(o, spec)
-			owns = append(owns, own)
-			if s != nil { // otherwise nothing is known of the table
-				tables = append(tables, table)
+			for _, zero := range d.zeros() {
+				o.Methods.Zero = zero
+				s, own, table := d.compile(o, spec)
+				owns = append(owns, own)
+				if s != nil { // otherwise nothing is known of the table
+					tables = append(tables, table)
+				}
 			}
 		}
 	}
@@ -148,12 +153,23 @@ func (d *declaration) schema() *schema.Schema {
 	if d.conv.unsure != "" {
 		return nil
 	}
+	o := configurations()[0]
 	for _, spec := range anyStore() {
-		if s, _, _ := d.compile(configurations()[0], spec); s != nil {
-			return s
+		for _, o.Methods.Zero = range d.zeros() {
+			if s, _, _ := d.compile(o, spec); s != nil {
+				return s
+			}
 		}
 	}
 	return nil
+}
+
+// zeros are what the zero values of types that encode themselves may be stored as.
+func (d *declaration) zeros() []sdk.AttributeValue {
+	if !d.conv.both {
+		return []sdk.AttributeValue{none}
+	}
+	return []sdk.AttributeValue{none, &sdk.AttributeValueMemberN{Value: "0"}, &sdk.AttributeValueMemberB{}}
 }
 
 // position returns where a mistake is: at its field if the file is one of pass, else at the outer field, else at the fallback.

@@ -66,8 +66,12 @@ func validateChange(s *schema.Schema, n *schema.Node, c Change, value any, av ty
 	case c.Kind == expr.Remove && !n.Loose:
 		check(n.Rule, reflect.Zero(n.Rule.Type))
 	case addsElements(c.Kind):
+		rule := n.Rule.Elem
+		if item.IsKeySet(n.Rule.Type) {
+			rule = n.Rule.Key
+		}
 		for i := range v.Len() {
-			check(n.Rule.Elem, v.Index(i))
+			check(rule, v.Index(i))
 		}
 	case stores:
 		if c.Target.Key != nil {
@@ -98,7 +102,7 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 		case expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet:
 			// A value for a path in text has not been type-checked by the compiler.
 			switch v := reflect.ValueOf(value); {
-			case v.Kind() != reflect.Slice && v.Kind() != reflect.Array:
+			case v.Kind() != reflect.Slice && v.Kind() != reflect.Array && !(v.IsValid() && item.IsKeySet(v.Type())):
 				return nil, false, Invalid(s, CodeValue, n.Attr, "the elements to add or remove must be given as a slice")
 			case v.Len() == 0:
 				return nil, false, Invalid(s, CodeValue, n.Attr, "there is no element to add or remove")
@@ -120,6 +124,9 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 				if value, err = conform(s, n, value); err != nil {
 					return nil, false, err
 				}
+			}
+			if addsElements(c.Kind) || c.Kind == expr.DeleteFromSet {
+				value = item.Elements(reflect.ValueOf(value)).Interface()
 			}
 			if r.Value, err = encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact, nil); err != nil {
 				return nil, false, err

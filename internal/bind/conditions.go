@@ -234,8 +234,15 @@ func compile(s *schema.Schema, c Cond) (out expr.Cond, n *schema.Node, err error
 	out.Op, out.Path = c.Op, n.Path
 	plain := *n // in a condition, an empty value is encoded
 	plain.Tag.OmitEmpty = false
-	if c.Op == expr.Contains && n.Type.Kind() == reflect.Slice {
-		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
+	list := n.Type
+	switch {
+	case n.Tag.Set != "":
+		list = item.Listed(n.Type)
+	case c.Op == expr.Contains && item.IsKeySet(n.Type):
+		return out, n, Invalid(s, CodeCondition, n.Attr, "the map is not stored as a set; tag the field stringset, numberset or binaryset")
+	}
+	if c.Op == expr.Contains && list.Kind() == reflect.Slice {
+		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: list.Elem()}
 		if schema.BytesOf(n.Type) {
 			plain.Type = n.Type // bytes contain bytes
 		}

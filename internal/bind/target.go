@@ -68,6 +68,8 @@ func Node(s *schema.Schema, t Target) (n *schema.Node, err error) {
 			return nil, Invalid(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
 		case t.Entry != nil && *t.Entry == "":
 			return nil, Invalid(s, CodeValue, n.Attr, "the key of a map entry is empty")
+		case t.Entry != nil && n.Tag.Set != "":
+			return nil, Invalid(s, CodeValue, n.Attr, "the map is stored as a set, which has no entries; use AddKeys, DeleteKeys and ContainsKey")
 		case t.Entry != nil:
 			n = n.Inside(expr.Step{Name: *t.Entry})
 		case t.Elem != nil && *t.Elem < 0:

@@ -181,7 +181,7 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 			r.walkElements(v, av, func(i int) string { return place + "[" + strconv.Itoa(i) + "]" })
 		case reflect.Map:
 			m, ok := av.(*types.AttributeValueMemberM)
-			if !ok {
+			if !ok && !item.IsKeySet(v.Type()) {
 				break
 			}
 			keys := map[string]reflect.Value{} // by their texts, as attributevalue writes them
@@ -193,12 +193,13 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 				}
 				keys[text] = k
 			}
-			for _, text := range slices.Sorted(maps.Keys(m.Value)) {
-				if k, ok := keys[text]; ok { // keys are stored like values
-					at := place + "[" + strconv.Quote(text) + "]"
-					r.walk(k, m.Value[text], at)
-					r.walk(v.MapIndex(k), m.Value[text], at)
+			for _, text := range slices.Sorted(maps.Keys(keys)) {
+				at, stored := place+"["+strconv.Quote(text)+"]", av // keys are stored like values
+				if ok {
+					stored = m.Value[text]
 				}
+				r.walk(keys[text], stored, at)
+				r.walk(v.MapIndex(keys[text]), stored, at)
 			}
 		}
 	}

@@ -186,8 +186,11 @@ func Kept(s *schema.Schema, it item.Item) (item.Item, error) {
 // Omitted returns an ErrOmitted for a stored state without its content, and nil for any other item.
 func Omitted(s *schema.Schema, it item.Item) error {
 	n, omitted := it[schema.OmittedAttr]
-	if !omitted {
+	switch {
+	case !omitted:
 		return nil
+	case layout.Erased(it):
+		return fmt.Errorf("%s %w: that of version %d was erased", CodeOmitted, sentinel.ErrOmitted, layout.StoredVersion(s, it))
 	}
 	return fmt.Errorf("%s %w: with it, version %d would have had %d bytes, more than an item can have", CodeOmitted, sentinel.ErrOmitted, layout.StoredVersion(s, it), layout.VersionIn(n))
 }

@@ -244,7 +244,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 	taken := map[string]bool{}
 	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
 		o := owned{item: it}
-		keys, err := p.sentinels(it)
+		keys, err := SentinelsOf(p.Schema, it)
 		if err != nil {
 			return err
 		}
@@ -277,18 +277,18 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 	return nil
 }
 
-// sentinels returns the keys of the sentinels for the values of an item: those that it has in today's payload version, and
+// SentinelsOf returns the keys of the sentinels for the values of an item: those that it has in today's payload version, and
 // those that an earlier one may have claimed. Of an item that cannot be upgraded only the latter are known.
-func (p *Purge) sentinels(raw item.Item) (keys []item.Item, err error) {
-	it, err := layout.Open(p.Schema, raw)
-	if err != nil && !layout.Outdated(p.Schema, raw) {
+func SentinelsOf(s *schema.Schema, raw item.Item) (keys []item.Item, err error) {
+	it, err := layout.Open(s, raw)
+	if err != nil && !layout.Outdated(s, raw) {
 		return nil, err
 	}
-	for _, g := range plan.UniqueConstraints(p.Schema) {
+	for _, g := range plan.UniqueConstraints(s) {
 		if more, err := g.Sentinels(it.Item); err == nil { // a value that no key can hold has no sentinel
 			keys = append(keys, more...)
 		}
-		keys = append(keys, plan.EarlierSentinels(p.Schema, g, raw)...)
+		keys = append(keys, plan.EarlierSentinels(s, g, raw)...)
 	}
 	return keys, nil
 }

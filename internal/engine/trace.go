@@ -82,11 +82,19 @@ func (m *meter) add(a *entitytype.Attempt) {
 	}
 }
 
-// decision counts another decision of a function, to which the requests that follow belong.
-func (m *meter) decision() {
+// decides notes the number of a function's decision, to which the requests that follow belong, and the entities of its operations.
+func (m *meter) decides(n int, ops []*plan.Op) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.report.Decisions++
+	m.report.Decisions, m.report.Entities = n, nil
+	for _, op := range ops {
+		m.report.Entities = append(m.report.Entities, op.Schema.Name)
+	}
+	slices.Sort(m.report.Entities)
+	m.report.Entities = slices.Compact(m.report.Entities)
 }
 
 func (m *meter) end(begun time.Time, err error) Report {

@@ -152,6 +152,19 @@ func (c *Codec) decodeField(f *field, av types.AttributeValue, fv reflect.Value)
 // unmarshal sets fv, which is f of some struct, from av by attributevalue. The error of attributevalue may contain the value, so
 // it is dropped.
 func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) error {
+	if f.keySet {
+		list := *f
+		list.keySet, list.typ = false, Listed(f.typ)
+		elements := reflect.New(list.typ).Elem()
+		err := c.unmarshal(&list, av, elements)
+		if err == nil && !elements.IsNil() {
+			fv.Set(reflect.MakeMapWithSize(f.typ, elements.Len()))
+			for i := range elements.Len() {
+				fv.SetMapIndex(elements.Index(i), reflect.Zero(f.typ.Elem()))
+			}
+		}
+		return err
+	}
 	fitted, problem := fit(av, f.typ)
 	if problem != "" {
 		return &FieldError{f.attr, problem}

@@ -28,7 +28,7 @@ func (c *Codec) Compile(t reflect.Type) bool {
 		if text := c.textField(f.attr); text != nil {
 			return attribute{decode: text.read}
 		}
-		if d := compile(f.typ, f.asNumber); d != nil {
+		if d := compile(f.typ, f.asNumber); d != nil && !f.keySet {
 			return attribute{decode: d}
 		}
 		return attribute{decode: func(v wire.Value, dst reflect.Value) bool { return c.unmarshal(f, v.Attribute(), dst) == nil }}

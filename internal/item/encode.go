@@ -3,6 +3,7 @@ package item
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -215,6 +216,18 @@ func (s shape) structType() reflect.Type {
 
 // marshal encodes v by attributevalue, as the value of a field with these options of its tag.
 func (c *Codec) marshal(v reflect.Value, options string) (types.AttributeValue, error) {
+	if IsKeySet(v.Type()) && strings.Contains(options, "set") {
+		av, err := c.marshal(Elements(v), options)
+		switch set := av.(type) { // maps have no order
+		case *types.AttributeValueMemberSS:
+			slices.Sort(set.Value)
+		case *types.AttributeValueMemberNS:
+			slices.Sort(set.Value)
+		case *types.AttributeValueMemberBS:
+			slices.SortFunc(set.Value, bytes.Compare)
+		}
+		return av, err
+	}
 	holder := reflect.New(shape{v.Type(), options}.structType()) // can be addressed, so that methods of pointers are called
 	holder.Elem().Field(0).Set(v)
 	if EncodesItself(v.Type()) && !IsBlank(v, options) { // attributevalue would ask as well, but not notice that there is no answer

@@ -32,6 +32,7 @@ type field struct {
 	time      bool // a time, or a pointer to one
 	form      form // how it is encoded
 	omitEmpty bool
+	keySet    bool   // a set whose elements are the keys of a map
 	options   string // of the tag, with a leading comma
 }
 
@@ -91,6 +92,7 @@ func (f *facts) list(t reflect.Type) {
 			unixTime:  isTime(bare) && sf.IsExported() && sf.Attr.UnixTime,
 			time:      isTime(bare),
 			form:      formOf(sf.Type, options), omitEmpty: sf.Attr.OmitEmpty,
+			keySet: sf.Attr.Set != "" && IsKeySet(sf.Type),
 		}
 		for _, o := range options {
 			found.options += "," + o

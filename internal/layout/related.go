@@ -130,6 +130,12 @@ func State(s *schema.Schema, it item.Item) item.Item {
 	return out
 }
 
+// Erased reports whether a stored state is without its content because that was erased, and not because it was too large.
+func Erased(it item.Item) bool {
+	av, omitted := it[schema.OmittedAttr]
+	return omitted && VersionIn(av) == 0
+}
+
 // DeletedAttr returns the name and format of the attribute that holds the time of deletion.
 func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	if a := s.DeletedAt; a != nil {

@@ -23,6 +23,9 @@ func (p *Plan) positionNames() []string {
 }
 
 func (p *Plan) positionOf(it wire.Item) item.Item {
+	if p.After != nil {
+		return p.After(it)
+	}
 	key := item.Item{}
 	for _, name := range p.positionNames() {
 		key[name] = it.Get(name)

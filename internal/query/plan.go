@@ -3,6 +3,7 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,8 +40,12 @@ type Source struct {
 	// Own reports whether an item that passed the filter belongs to the query. nil means that the filter decides. An
 	// error makes the whole query fail.
 	Own func(item.Item) (bool, error)
-	// Needs are the attributes that Own reads.
+	// Needs are the attributes that Own, After and Elsewhere read.
 	Needs []string
+	// After returns a position, in the partition of an item that the query yields, after which it goes on. nil: it goes on after each item.
+	After func(wire.Item) item.Item
+	// Elsewhere reports whether another item is yielded for one that After has found. nil: no.
+	Elsewhere func(context.Context, wire.Item) (bool, error)
 	// Scan reads the whole table or index instead of a partition.
 	Scan bool
 	// Truth makes all reads consistent, except those of a global index, and keeps them from ReadClient.

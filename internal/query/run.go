@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,6 +17,7 @@ import (
 )
 
 const (
+	fewest       = 25   // the items that a request evaluates where most of those that follow one are left out
 	maxEvaluated = 1000 // the items that one request evaluates while only some of them are wanted
 	mostHydrated = 100  // the whole items that are read, and held, at a time: as many as one request can read
 )
@@ -63,9 +65,46 @@ type stream struct {
 func (p *Plan) stream(at item.Item, limit int, b *budget) *stream {
 	s := &stream{Plan: p, budget: b, ask: limit, at: at}
 	if limit > 0 && (p.User.Op != expr.None || p.Scan || p.Own != nil) {
-		s.ask = min(max(limit, 25), maxEvaluated)
+		s.ask = min(max(limit, fewest), maxEvaluated)
+	}
+	if p.After != nil {
+		s.ask = fewest
 	}
 	return s
+}
+
+// leap drops the items of an answer that do not come after the one before. If the answer ends before what comes after the last of them,
+// it reports true, and the next one begins there.
+func (s *stream) leap(ctx context.Context, got *layout.Page) (leapt bool, err error) {
+	var after item.Item
+	var rows []wire.Item
+	for _, it := range got.Rows {
+		next := s.After(it)
+		if maps.EqualFunc(next, after, item.Equal) {
+			continue
+		}
+		after = next
+		elsewhere := false
+		if s.Elsewhere != nil {
+			if elsewhere, err = s.Elsewhere(ctx, it); err != nil {
+				wire.ReleaseAll(got.Rows)
+				return false, err
+			}
+		}
+		if !elsewhere {
+			rows = append(rows, it)
+		}
+	}
+	if pk, sk := s.PK.Attr, s.SK.Attr; s.at != nil && after != nil && item.Equal(s.at[pk], after[pk]) {
+		if order, ok := expr.Compares(s.at[sk], after[sk]); ok && order < 0 {
+			s.at, leapt = after, true
+		}
+	}
+	if rows == nil {
+		wire.ReleaseAll(got.Rows)
+	}
+	got.Rows, got.Count = rows, len(rows)
+	return leapt, nil
 }
 
 // over reports that the stream has ended, or that the budget ends it.
@@ -78,10 +117,11 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		s.at, s.ended = nil, true
 		return got, nil
 	}
+	leapt := false
 	if len(s.pending) == 0 {
 		in := layout.Range{
 			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong || engine.Deciding(ctx) && (s.Index == nil || s.Index.Local), Desc: s.Desc,
-			Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
+			Count: s.counts && s.Own == nil && s.After == nil, Units: s.Scanned != nil,
 		}
 		if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
 			in.Limit = most
@@ -118,6 +158,11 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 			s.spent = s.spent || s.requests == 0
 		}
 		s.answer, s.at = got, got.Last
+		if s.After != nil {
+			if leapt, err = s.leap(ctx, &got); err != nil {
+				return got, err
+			}
+		}
 		if s.Hydrate {
 			s.pending = got.Rows
 		}
@@ -133,7 +178,10 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		}
 	}
 	s.ended = s.at == nil
-	if s.Segments <= 1 || len(s.pending) == 0 { // a segment reads its answers to their ends
+	switch {
+	case leapt:
+		s.ask = fewest
+	case s.Segments <= 1 || len(s.pending) == 0: // a segment reads its answers to their ends
 		if s.ask *= 4; s.ask > maxEvaluated {
 			s.ask = 0
 		}
@@ -145,7 +193,7 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 func (p *Plan) projection(count bool) []string {
 	names := p.Project
 	switch {
-	case p.Hydrate, count && p.Own != nil:
+	case p.Hydrate, count && (p.Own != nil || p.After != nil):
 		names = []string{}
 	case names == nil || count:
 		return nil

@@ -118,6 +118,20 @@ func (a *Attr) becomeText() {
 	a.Key, a.Scalar = keyField(a)
 }
 
+// namesSubjects reports whether the attribute is stored as a string, or as a set or list of strings.
+func namesSubjects(a *Attr) bool {
+	t := item.Listed(Bare(a.Type)) // a set can be a map
+	switch {
+	case a.Text:
+		return true
+	case item.EncodesItself(t):
+		return false
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array:
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.String && !Numeric(t) && !item.EncodesItself(t) && (a.Tag.Set == "" || a.Tag.Set == "string")
+}
+
 // emptyOf returns what an attribute with the role notnull stores for nil: an empty map or an empty list.
 func emptyOf(a *Attr) (types.AttributeValue, bool) {
 	switch {
@@ -246,7 +260,11 @@ func (b *builder) attribute(f ruled) {
 	a.Append = role.Has(Append)
 
 	// It is stored as attributevalue does it, or as text.
-	m := unsupported(a.Type, true, map[place]bool{})
+	stored := a.Type
+	if a.Tag.Set != "" {
+		stored = item.Listed(a.Type)
+	}
+	m := unsupported(stored, true, map[place]bool{})
 	wanted := role.Has(Text)
 	switch {
 	case (wanted || m != nil && m.code == CodeUnsupportedType) && item.IsText(Bare(a.Type)):
@@ -261,7 +279,7 @@ func (b *builder) attribute(f ruled) {
 	case m != nil:
 		b.add(m.code, a.Field, "%s", m.problem)
 	}
-	if problem := optionMisfit(a.Type, a.Tag); problem != "" && !a.Text {
+	if problem := optionMisfit(stored, a.Tag); problem != "" && !a.Text {
 		b.add(CodeCodecOption, a.Field, "%s", problem)
 	}
 
@@ -328,6 +346,12 @@ func (b *builder) roles(a *Attr) {
 	}
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {
 		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
+	}
+	if a.Role.Has(Subject) {
+		if !namesSubjects(a) {
+			b.add(CodeRoleType, a.Field, "subject needs a string, a value that is stored as text, or a set or list of strings")
+		}
+		b.s.Subjects = append(b.s.Subjects, a)
 	}
 	if a.Role.Has(NotNull) {
 		switch _, ok := emptyOf(a); {

@@ -22,9 +22,10 @@ const (
 	Secret    Role = "secret"
 	NotNull   Role = "notnull"
 	Text      Role = "text"
+	Subject   Role = "subject"
 )
 
-var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret, NotNull, Text}
+var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret, NotNull, Text, Subject}
 
 var timeFormats = []string{"ns", "us", "ms", "s", "unix", "unixms"}
 

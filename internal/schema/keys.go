@@ -325,7 +325,10 @@ func (d *Decl) asPart(a *Attr) {
 	case d.primary && item.IsText(Bare(a.Type)):
 		a.becomeText()
 	case item.EncodesItself(Bare(a.Type)) && reflect.PointerTo(Bare(a.Type)).Implements(unmarshalerType):
-		a.asPart.Attr, a.Custom = a.Name, item.OwnZero(Bare(a.Type))
+		a.asPart.Attr, a.Custom = a.Name, d.Schema.Options.Methods.Zero
+		if a.Custom == nil {
+			a.Custom = item.OwnZero(Bare(a.Type))
+		}
 		switch a.Custom.(type) {
 		case *types.AttributeValueMemberS:
 			a.asPart.Kind, a.Key, a.Scalar = key.String, a.asPart, types.ScalarAttributeTypeS

@@ -31,7 +31,7 @@ const (
 	OwnerPKAttr = "_entity_pk" // partition key of the owner of a sentinel
 	OwnerSKAttr = "_entity_sk" // sort key of the owner
 
-	OmittedAttr   = "_omitted"  // in a snapshot or copy without its content, the bytes that it had with it
+	OmittedAttr   = "_omitted"  // in a snapshot or copy without its content, the bytes that it had with it; 0 if they were erased
 	DeletedAttr   = "_deleted"  // marks a snapshot of a deleted state
 	DeletedAtAttr = "deletedAt" // when an item was deleted, unless a field has the role deleted_at
 )
@@ -76,6 +76,8 @@ type Options struct {
 type Methods struct {
 	Encodes     bool // the type encodes itself
 	TwoPrepares bool // two embedded structs have a Prepare method, and the type has none
+	// Zero is what zero values of its types that encode themselves are stored as; nil: ask them.
+	Zero types.AttributeValue
 }
 
 // Schema is one compiled entity type. It does not change after Build.
@@ -103,6 +105,7 @@ type Schema struct {
 	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
 
 	Contexts []*Attr // with the role context: each write stores what its context gives
+	Subjects []*Attr // with the role subject: they name whose data the item is
 
 	Templated     bool           // a `$` entity: its items carry __edd_e__
 	HasMetadata   bool           // they also carry _w and the other hidden attributes

@@ -89,16 +89,16 @@ func TestDeclaration_CodecOptionsFitTheirTypes(t *testing.T) {
 	type texts []string
 	for option, c := range map[string]struct{ right, wrong []any }{
 		",stringset": {
-			[]any{[]string{}, texts{}, &[]string{}, []*string{}, [3]string{}, []hue{}, []time.Time{}, []coin{}},
-			[]any{[]int{}, []byte{}, "", 1, []bool{}, [][]byte{}, []any{}, map[string][]string{}, []json.Number{}, time.Time{}},
+			[]any{[]string{}, texts{}, &[]string{}, []*string{}, [3]string{}, []hue{}, []time.Time{}, []coin{}, map[string]struct{}{}, map[hue]struct{}{}},
+			[]any{map[int]struct{}{}, map[time.Time]struct{}{}, map[string]bool{}, &map[string]struct{}{}, []int{}, []byte{}, "", 1, []bool{}, [][]byte{}, []any{}, map[string][]string{}, []json.Number{}, time.Time{}},
 		},
 		",numberset": {
-			[]any{[]int{}, []float32{}, []uint64{}, []shade{}, []json.Number{}, []attributevalue.Number{}, &[]*int{}, []coin{}},
-			[]any{[]string{}, []byte{}, []uint8{}, [4]byte{}, 1, []bool{}, [][]byte{}, []time.Time{}, map[string][]int{}, [][]int{}},
+			[]any{[]int{}, []float32{}, []uint64{}, []shade{}, []json.Number{}, []attributevalue.Number{}, &[]*int{}, []coin{}, map[int]struct{}{}, map[float64]struct{}{}, map[json.Number]struct{}{}},
+			[]any{map[string]struct{}{}, []string{}, []byte{}, []uint8{}, [4]byte{}, 1, []bool{}, [][]byte{}, []time.Time{}, map[string][]int{}, [][]int{}},
 		},
 		",binaryset": {
-			[]any{[][]byte{}, [][4]byte{}, []*[]byte{}, []json.RawMessage{}},
-			[]any{[]byte{}, []string{}, []int{}, [4]byte{}, "", map[string][]byte{}},
+			[]any{[][]byte{}, [][4]byte{}, []*[]byte{}, []json.RawMessage{}, map[[4]byte]struct{}{}},
+			[]any{map[string]struct{}{}, []byte{}, []string{}, []int{}, [4]byte{}, "", map[string][]byte{}},
 		},
 		",string": {
 			[]any{1, uint8(1), 1.5, new(int), shade(1), json.Number("")},
@@ -124,7 +124,10 @@ func TestDeclaration_CodecOptionsFitTheirTypes(t *testing.T) {
 	type Inner struct {
 		B []int `dynamodbav:"b,stringset"`
 	}
-	for _, nested := range []any{Inner{}, []Inner{}, map[string]*Inner{}, struct{ Inner }{}} {
+	type Keyed struct {
+		B map[string]struct{} `dynamodbav:"b,stringset"`
+	}
+	for _, nested := range []any{Keyed{}, Inner{}, []Inner{}, map[string]*Inner{}, struct{ Inner }{}} {
 		assert.Equal(t, []string{"EDD-9045 A"}, mistakesOf(reflect.TypeOf(nested), ""), "%T", nested)
 	}
 }

@@ -194,7 +194,7 @@ func TestParseField(t *testing.T) {
 		"id=ulid":                    {ID: "ulid"},
 	}
 	for _, role := range []schema.Role{
-		"created_at", "updated_at", "deleted_at", "version", "append", "immutable", "required", "set_once", "zero", "secret", "notnull",
+		"created_at", "updated_at", "deleted_at", "version", "append", "immutable", "required", "set_once", "zero", "secret", "notnull", "subject",
 	} {
 		field := schema.Field{Roles: []schema.Role{role}}
 		fields[string(role)] = field

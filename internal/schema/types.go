@@ -169,9 +169,8 @@ func optionMisfit(t reflect.Type, o Attribute) string {
 	case o.OmitEmptyElem && o.NullEmptyElem:
 		return "omitemptyelem and nullemptyelem exclude each other"
 	case o.Set != "" && (own || !holdsSet(t, o.Set)):
-		return misfit(o.Set+"set", map[string]string{
-			"string": "it is for slices of strings", "number": "it is for slices of numbers, but not of bytes", "binary": "it is for slices of byte slices",
-		}[o.Set])
+		return misfit(o.Set+"set", "it is for slices of "+map[string]string{"string": "strings", "number": "numbers, but not of bytes", "binary": "byte slices"}[o.Set]+
+			"; a field of the entity itself can be a map[T]struct{} of such elements")
 	case o.String && (own || !Numeric(t)):
 		return misfit("string", "it is for numbers")
 	case o.UnixTime && !IsTime(t):

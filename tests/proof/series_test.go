@@ -56,6 +56,14 @@ type Several struct {
 	Reading
 }
 
+// Enriched is a Recording whose current item has more than what events report.
+type Enriched struct {
+	_ entity.Key        `name:"Enriched" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+	C string            `dynamodbav:"c,omitempty"`
+	Reading
+}
+
 // Reading is an event of all.
 type Reading struct {
 	ID string  `dynamodbav:"id"`
@@ -70,10 +78,11 @@ const times = 7
 // ids are the ids of the events of one time, in order. They have what separates the parts of keys.
 var ids = []string{"#e#", "a", "a#b"}
 
-// fields are the fields of an event, by a function for each; event is nil without an id.
+// fields are the fields of an event, by a function for each; event is nil without an id, and more without enrichment.
 type fields[T any] struct {
 	reading func(*T) *Reading
 	event   func(*T) *string
+	more    func(*T) *string
 }
 
 func (x fields[T]) build(id string, f fact) (v T) {
@@ -97,16 +106,19 @@ func (x fields[T]) read(v T) fact {
 	if r.B != nil {
 		f.b = *r.B
 	}
+	if x.more != nil {
+		f.c = *x.more(&v)
+	}
 	return f
 }
 
-// fact is what an event reports; b is "" for nothing.
+// fact is what an event reports; b is "" for nothing. c is the enrichment of a current item.
 type fact struct {
 	at, a int
-	b     string
+	b, c  string
 }
 
-func (f fact) String() string { return fmt.Sprintf("%d:%d%s", f.at, f.a, f.b) }
+func (f fact) String() string { return fmt.Sprintf("%d:%d%s%s", f.at, f.a, f.b, f.c) }
 
 // seriesState is the current item, at 0 for none, and the stored events by their time.
 type seriesState struct {
@@ -114,7 +126,7 @@ type seriesState struct {
 	events  [times + 1]fact
 }
 
-// seriesIn is append of one or several events, get or history.
+// seriesIn is append of one or several events, remove of one, update of the enrichment, get or history.
 type seriesIn struct {
 	verb string
 	list []fact
@@ -137,6 +149,8 @@ var (
 	seriesVerbs = []string{"append", "append", "append", "appendall", "get", "history"}
 	spreadVerbs = []string{"append", "append", "append", "appendall", "get"}
 	aloneVerbs  = []string{"append", "append", "history"}
+	removeVerbs = []string{"append", "append", "remove", "remove", "get", "history"}
+	enrichVerbs = []string{"append", "append", "appendall", "update", "remove", "remove", "get"}
 )
 
 // lateness is what a series does with a late event.
@@ -158,7 +172,9 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 				return nil, err
 			}
 			calm(s)
-			return func(ctx context.Context, in seriesIn) (seriesOut, error) { return playSeries(ctx, s, id, x, in) }, nil
+			return func(ctx context.Context, in seriesIn) (seriesOut, error) {
+				return playSeries(ctx, s, id, x, in, slices.Contains(verbs, "remove"))
+			}, nil
 		},
 		choose: func(rng *rand.Rand, _ *notes) seriesIn {
 			event := func(at int) fact {
@@ -172,6 +188,10 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 			switch in.verb {
 			case "append":
 				in.list = []fact{event(1 + rng.IntN(times))}
+			case "update":
+				in.list = []fact{{c: []string{"P", "Q"}[rng.IntN(2)]}}
+			case "remove":
+				in.list = []fact{{at: 1 + rng.IntN(times)}}
 			case "appendall":
 				for _, at := range rng.Perm(times)[:2+rng.IntN(3)] {
 					in.list = append(in.list, event(at+1))
@@ -186,12 +206,15 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 		},
 		show: func(s seriesState) string { return fmt.Sprintf("%v of %s", s.current, s.stored()) },
 		later: func(e entry[seriesIn, seriesOut]) int {
-			if e.said.out.reasons == "applied" && late != knowsNone {
+			if e.said.out.reasons == "applied" && late != knowsNone && !slices.Contains(verbs, "remove") {
 				return e.in.list[0].at // older ones would be dropped after newer ones
 			}
 			return times + 1
 		},
 		split: func(e entry[seriesIn, seriesOut]) []entry[seriesIn, seriesOut] {
+			if e.said.out.reasons == "conflict" { // nothing was done
+				return nil
+			}
 			if len(e.in.list) < 2 {
 				return []entry[seriesIn, seriesOut]{e}
 			}
@@ -211,7 +234,7 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 	}
 }
 
-func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, x fields[T], in seriesIn) (out seriesOut, err error) {
+func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, x fields[T], in seriesIn, removes bool) (out seriesOut, err error) {
 	switch in.verb {
 	case "get":
 		v, err := s.Get(ctx, x.build(id, fact{}), entity.Consistent())
@@ -228,6 +251,23 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, 
 		return seriesOut{facts: state.stored()}, err
 	}
 	var results []timeseries.Result[T]
+	if in.verb == "update" {
+		_, err := s.Update(ctx, x.build(id, fact{}), entity.Set(x.more(entity.Fields[T]()), in.list[0].c))
+		if errors.Is(err, entity.ErrNotFound) && !entity.IsAmbiguous(err) {
+			return seriesOut{reasons: "absent"}, nil
+		}
+		return seriesOut{reasons: "updated"}, err
+	}
+	if in.verb == "remove" {
+		err := s.Remove(ctx, x.build(id, in.list[0]))
+		if errors.Is(err, entity.ErrNotFound) && !entity.IsAmbiguous(err) {
+			return seriesOut{reasons: "absent"}, nil
+		}
+		if errors.Is(err, entity.ErrConflict) && !entity.IsAmbiguous(err) { // others wrote in between each time
+			return seriesOut{reasons: "conflict"}, nil
+		}
+		return seriesOut{reasons: "removed"}, err
+	}
 	if in.verb == "append" {
 		results = make([]timeseries.Result[T], 1)
 		results[0], err = s.Append(ctx, x.build(id, in.list[0]))
@@ -250,7 +290,7 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, 
 		reasons = append(reasons, reason)
 		if current, err := r.Current(ctx); err == nil {
 			known := x.read(current).at
-			out.behind = out.behind || known < in.list[i].at && r.Reason != timeseries.Collision
+			out.behind = out.behind || known < in.list[i].at && r.Reason != timeseries.Collision && !removes
 		}
 	}
 	out.reasons = strings.Join(reasons, ",")
@@ -267,7 +307,32 @@ func (s seriesState) stored() string {
 	return strings.Join(all, " ")
 }
 
-// stepSeries is what docs/series.md says of Append, Get and History.
+// without is the state after an event was removed: what the current item had of it is what the newest others report.
+func (s seriesState) without(at int) seriesState {
+	gone, was := s.events[at], s.current
+	given := gone.b != "" && gone.b == was.b
+	s.events[at] = fact{}
+	if was.at == at {
+		s.current = fact{b: was.b, c: was.c}
+	}
+	if given {
+		s.current.b = ""
+	}
+	for _, f := range s.events {
+		if f.at > 0 && was.at == at {
+			s.current.at, s.current.a = f.at, f.a
+		}
+		if f.b != "" && given {
+			s.current.b = f.b
+		}
+	}
+	if s.current.at == 0 { // there is no event
+		s.current = fact{c: was.c}
+	}
+	return s
+}
+
+// stepSeries is what docs/series.md says of Append, Update, Remove, Get and History.
 func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesOut, outcome) {
 	switch in.verb {
 	case "get":
@@ -276,6 +341,19 @@ func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesO
 		return s, seriesOut{facts: s.stored()}, outcome{}
 	}
 	f := in.list[0]
+	if in.verb == "update" {
+		if s.current == (fact{}) {
+			return s, seriesOut{reasons: "absent"}, outcome{}
+		}
+		s.current.c = f.c
+		return s, seriesOut{reasons: "updated"}, outcome{}
+	}
+	if in.verb == "remove" {
+		if s.events[f.at].at == 0 {
+			return s, seriesOut{reasons: "absent"}, outcome{}
+		}
+		return s.without(f.at), seriesOut{reasons: "removed"}, outcome{}
+	}
 	switch there := s.events[f.at]; {
 	case there == f:
 		return s, seriesOut{reasons: string(timeseries.Duplicate)}, outcome{}
@@ -289,6 +367,7 @@ func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesO
 		if f.b == "" {
 			f.b = s.current.b // not reported
 		}
+		f.c = s.current.c
 		s.current = f
 		return s, seriesOut{reasons: "applied"}, outcome{}
 	case late == recordsLate:

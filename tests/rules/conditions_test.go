@@ -7,6 +7,7 @@
 //   - defaults: what completes a value before it is written: defaults, generated ids and Prepare methods
 //   - keys: keys, cursors and secrets as a program meets them
 //   - large: items that are too large, or do not fit their struct
+//   - sets: sets that a struct holds as maps
 //   - shards: indexes whose partitions are spread: a model of all verbs, and what queries take
 //   - tables: what a DB makes of its declarations, prints and verifies, and what changes later
 //   - validate, validator: what validates values before they are written: their own Validate methods, and the configured Validator

@@ -230,7 +230,7 @@ func (s *session) target(args []string) (*entityModel, given, error) {
 
 func (s *session) commands() []*cli.Command {
 	all := []*cli.Command{s.schemaCommand(), s.findCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
-		s.undeleteCommand(), s.revertCommand(), s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand()}
+		s.undeleteCommand(), s.revertCommand(), s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand(), s.studioCommand()}
 	if s.app.Vet != nil {
 		all = append(all, s.vetCommand())
 	}

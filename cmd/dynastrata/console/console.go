@@ -220,15 +220,7 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		if program.DB == nil {
-			return invalid(bind.CodeConsoleProgram, "App.Open returned no DB")
-		}
-		s.db = program.DB
-		if s.stores, s.views, err = handlesOf(program.Handles); err != nil {
-			return err
-		}
-		s.m, err = modelOfDB(program.DB)
-		return err
+		return s.learn(program)
 	}
 	path := c.String("lock")
 	text, err := os.ReadFile(path)
@@ -248,6 +240,19 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 	if err == nil && s.m.blind {
 		s.err.line("%s is of format 1, which does not say what is secret: values are hidden; write it again with %s=1 go test", path, schemalock.UpdateVariable)
 	}
+	return err
+}
+
+// learn takes the entities of a program.
+func (s *session) learn(program Program) (err error) {
+	if program.DB == nil {
+		return invalid(bind.CodeConsoleProgram, "App.Open returned no DB")
+	}
+	s.db = program.DB
+	if s.stores, s.views, err = handlesOf(program.Handles); err != nil {
+		return err
+	}
+	s.m, err = modelOfDB(program.DB)
 	return err
 }
 
