@@ -155,6 +155,7 @@ var interrupted = []struct {
 }{
 	{"check", "check", "Scan", "check TABLE", false},
 	{"check-program", "check", "Scan", "check TABLE", true},
+	{"find", "find --scan nobody", "Scan", "read TABLE 0", false},
 	{"dump", "dump --out /dev/null", "Scan", "dump TABLE", false},
 	{"load", "--yes load FILE", "BatchWriteItem", "load 0", false},
 	{"plan-rewrite", "plan rewrite Employee", "Scan", "read Employee 0", true},
