@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -166,6 +167,12 @@ func numbers(e Entity, name string) []choice {
 		all[0].Here = true
 	}
 	return all
+}
+
+// number64 reads a version; 0 for anything else.
+func number64(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 // layouts are the ways in which a time is given: of a form, and of RFC 3339.
