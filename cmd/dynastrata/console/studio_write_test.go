@@ -280,6 +280,7 @@ func TestStudio_StoryOfTheNight(t *testing.T) {
 	require.Equal(t, "on call", c.Actor)
 	require.Contains(t, done.text, "held by this item")
 	require.Equal(t, 400, g.open(strings.Replace(plan.url, "/write", "/edit", 1)).status, "it is not deleted")
+	require.Regexp(t, `current</span> <bdi>3</bdi></a> <span class="note">restored`, done.text)
 	require.Contains(t, g.send(g.open("/"), "find", url.Values{"text": {"ben@example.org"}}).text, "Ben")
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Clock is the time of the story, which goes on when the story is over.
 type Clock struct {
-	story time.Time // zero when it is over
+	story time.Time // zero after Resume
 	end   time.Time
 }
 
