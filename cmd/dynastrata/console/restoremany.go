@@ -135,7 +135,7 @@ func (m *manyRestores) list(ctx context.Context, y stored, bar *progress, all bo
 // if it can be.
 func (m *manyRestores) problem(ctx context.Context, y stored) (string, error) {
 	if err := bind.Omitted(m.e.s, y.raw); err != nil {
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // it is what the line says
 	}
 	claims, taken, err := m.s.claims(ctx, y)
 	if err != nil || taken != "" {
