@@ -87,7 +87,7 @@ func allowed(from, to string) bool {
 		return internal || to == "entity" || slices.Contains(features, to) || to == "contrib/vet"
 	case strings.HasPrefix(from, "contrib/"):
 		return to == "entity" || to == "entity/entitytype"
-	case (from == "examples/iotbackend" || from == "examples/lifecycle") && to == "cmd/dynastrata/console": // modules of their own
+	case (from == "examples/iotbackend" || from == "examples/lifecycle" || from == "examples/studio") && to == "cmd/dynastrata/console": // modules of their own
 		return true
 	case from == "tests/aws": // a program, as the examples are
 		return !strings.HasPrefix(to, "internal/") && !strings.HasPrefix(to, "tests/")

@@ -192,22 +192,8 @@ func (s *session) item(ctx context.Context, c *cli.Command, args []string) (w wr
 	if w.f, err = s.family(ctx, w.e, primary); err != nil {
 		return
 	}
-	w.key = item.Clone(primary)
-	for _, k := range []*schema.KeyDef{w.e.s.PK, w.e.s.SK} {
-		if !k.Written() {
-			continue
-		}
-		for _, field := range k.Template.Fields() {
-			v, err := value(field, g[field.Attr])
-			if err != nil {
-				return w, err
-			}
-			if w.key[field.Attr], err = field.Attribute(v); err != nil {
-				return w, err
-			}
-		}
-	}
-	return w, nil
+	w.key, err = w.e.withParts(primary, g)
+	return w, err
 }
 
 func (s *session) purge(ctx context.Context, c *cli.Command) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
-// StudioOptions are the settings of [Studio]. The zero value is refused.
+// StudioOptions are the settings of [Studio]. The zero value is read-only, and refuses every request.
 type StudioOptions struct {
 	// Token must be the parameter token of the URL that a browser opens first. A browser is then known by a cookie. The studio can
 	// only be called by names of this machine, unless Hosts has others.
@@ -28,12 +28,18 @@ type StudioOptions struct {
 	Hosts []string // host names, without a port, by which the studio is called; with a token by default localhost and the loopback addresses, else any
 	Table string   // physical name of the default table, for App.Open
 
+	// Write offers forms that edit, revert, restore and purge items.
+	Write bool
+	// Actor names who makes a request, for Config.FromContext; the default asks for it in the form.
+	Actor func(*http.Request) string
+
 	PageUnits   float64 // read units that one page may use; default 200
 	MinuteUnits float64 // read units that all pages, checks and counts may use in a minute; default 3000
 }
 
-// Studio returns the studio of a program: pages that show its entities, queries, and the life of an item.
-// docs/command.md describes them, and what makes them safe. App.Open is called once, and App.Client, which must not be nil, reads. The handler can be mounted under a path: http.Handle("/studio/", http.StripPrefix("/studio",
+// Studio returns the studio of a program: pages that show its entities, queries, and the life of an item, and, with Write, change items.
+// docs/command.md describes them, and what makes them safe. App.Open is called once, and App.Client, which must not be nil, reads; the
+// program's database writes. The handler can be mounted under a path: http.Handle("/studio/", http.StripPrefix("/studio",
 // authenticated(handler))). It does no I/O before the first request. The error is that of App.Open, or an *entity.InputError.
 func Studio(ctx context.Context, app App, o StudioOptions) (http.Handler, error) {
 	switch {
@@ -86,7 +92,7 @@ func (s *session) studio(o StudioOptions) *studio.Server {
 		metered.db = s.db.WithClient(metered.client) // of checks; writes go by the program's handles
 	}
 	return studio.New(newStudioData(&metered), studio.Options{
-		Token: o.Token, Hosts: o.Hosts, PageUnits: o.PageUnits, MinuteUnits: o.MinuteUnits, Clock: s.app.Clock, Sleep: engine.Sleep,
+		Token: o.Token, Hosts: o.Hosts, Write: o.Write && s.db != nil, PageUnits: o.PageUnits, MinuteUnits: o.MinuteUnits, Clock: s.app.Clock, Sleep: engine.Sleep, Actor: o.Actor,
 	})
 }
 
@@ -96,6 +102,7 @@ func (s *session) studioCommand() *cli.Command {
 		Name: "studio", Usage: "show tables in a browser, until it is interrupted", ShellComplete: s.complete(nothingNext),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback address and port; port 0 is a free one"},
+			&cli.BoolFlag{Name: "write", Usage: "offer forms that change items"},
 			&cli.FloatFlag{Name: "page-units", Value: defaultPageUnits, Usage: "read units that a page may use"},
 			&cli.FloatFlag{Name: "minute-units", Value: defaultMinuteUnits, Usage: "read units that may be used in a minute"},
 		},
@@ -107,10 +114,15 @@ func (s *session) studioCommand() *cli.Command {
 			if c.Float("page-units") <= 0 || c.Float("minute-units") <= 0 {
 				return &usageError{c, errors.New("--page-units and --minute-units are positive")}
 			}
+			if c.Bool("write") {
+				if err := s.hasProgram(); err != nil {
+					return err
+				}
+			}
 			if err := s.database(ctx, c); err != nil {
 				return err
 			}
-			return s.serve(ctx, c.String("listen"), StudioOptions{Token: rand.Text(), PageUnits: c.Float("page-units"), MinuteUnits: c.Float("minute-units")})
+			return s.serve(ctx, c.String("listen"), StudioOptions{Token: rand.Text(), Write: c.Bool("write"), PageUnits: c.Float("page-units"), MinuteUnits: c.Float("minute-units")})
 		}),
 	}
 }

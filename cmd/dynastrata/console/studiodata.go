@@ -273,6 +273,9 @@ func writtenAt(x stored) time.Time {
 		t, _ := a.Format.FromValue(x.raw[a.Name])
 		return t
 	}
+	if x.model.has("timeseries.Events") { // the current item changes with each event
+		return time.Time{}
+	}
 	if at := instantOf(x.raw[schema.AtAttr]); !at.IsZero() {
 		return at
 	}

@@ -254,6 +254,9 @@ func (l *life) compared(states []stored) []studio.State {
 				y.Compared = "nothing"
 			}
 		}
+		if !last && !y.Ended && x.Kind != KindDeleted {
+			y.Restored = y.Restored || states[i+1].Deleted || states[i+1].Kind == KindDeleted
+		}
 		if x.Kind == KindEvent {
 			l.event(&y, x, states[i+1:], later)
 			if !y.Accepted.IsZero() && (later.IsZero() || y.Accepted.Before(later)) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -89,13 +88,3 @@ func (p *checkProgress) Write(text []byte) (int, error) {
 	}
 	return len(text), nil
 }
-
-var errReadOnly = errors.New("this studio is read-only")
-
-// Preview implements studio.Data.
-func (d *studioData) Preview(context.Context, studio.Write) (studio.Preview, error) {
-	return studio.Preview{}, errReadOnly
-}
-
-// Apply implements studio.Data.
-func (d *studioData) Apply(context.Context, studio.Write) error { return errReadOnly }

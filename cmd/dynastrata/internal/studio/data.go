@@ -295,7 +295,8 @@ type Change struct {
 // Input is a field of a form that edits an item.
 type Input struct {
 	Name     string
-	Kind     string // text, area, int, number, bool, time
+	Kind     string // text, area, number, bool or time
+	Type     string // of Go
 	Text     string
 	Present  bool
 	Optional bool
@@ -304,17 +305,22 @@ type Input struct {
 
 // Preview is what a write would do.
 type Preview struct {
+	Label    string  // the key as it is shown
+	Seen     string  // the State.Seen of what the plan is made from
 	Inputs   []Input // of Edit without changes
 	Plan     string
 	Changed  []Difference
 	Removes  []Count // of Purge
-	Asks     []string
-	Required bool // the declaration requires an actor
+	Notes    []string
+	Asks     []string // what the entity stores of the context of a write, such as actor and reason
+	Required []string // those of them that it requires
 }
 
 // Conflict is the error of a write of an item that is not as it was seen.
 type Conflict struct {
-	Now State // what it is now; without a Kind if it is gone
+	Now    State   // what it is now; without a Kind if it is gone
+	Inputs []Input // of what it is now
+	Asks   []string
 }
 
 func (c *Conflict) Error() string { return "the item has changed since the page was opened" }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -89,7 +90,7 @@ func (s *Server) item(r *visit) (*view, error) {
 	}
 	now := s.options.Clock()
 	if e.Series {
-		x.Numbers = numbers(e, number)
+		x.Numbers = numbers(e, life.States, number)
 		for _, c := range x.Numbers {
 			if c.Here {
 				x.Plot = plotOf(x.Rows, c.Value)
@@ -154,18 +155,30 @@ func (s *Server) actions(x *itemView, e Entity, key Key) {
 	}
 }
 
-// numbers returns the attributes that a plot can show, with the one that is chosen, or the first.
-func numbers(e Entity, name string) []choice {
+// numbers returns the attributes that a plot can show, with the one that is chosen, or the first that a state has.
+func numbers(e Entity, states []State, name string) []choice {
 	var all []choice
 	for _, a := range e.Attrs {
 		if a.Numeric {
 			all = append(all, choice{a.Name, a.Name, a.Name == name})
 		}
 	}
-	if len(all) > 0 && !slices.ContainsFunc(all, func(c choice) bool { return c.Here }) {
-		all[0].Here = true
+	if slices.ContainsFunc(all, func(c choice) bool { return c.Here }) {
+		return all
+	}
+	for i := range all {
+		if slices.ContainsFunc(states, func(x State) bool { _, has := x.Numbers[all[i].Value]; return has }) {
+			all[i].Here = true
+			break
+		}
 	}
 	return all
+}
+
+// number64 reads a version; 0 for anything else.
+func number64(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 // layouts are the ways in which a time is given: of a form, and of RFC 3339.

@@ -60,7 +60,7 @@ func New(data Data, o Options) *Server {
 	for pattern, h := range map[string]handler{
 		"GET /{$}": s.home, "GET /browse": s.browse, "POST /browse": s.ask, "POST /find": s.find, "GET /find": s.found, "GET /item": s.item,
 		"POST /start": s.start, "GET /job": s.job, "POST /stop": s.stop,
-		"GET /edit": s.edit, "POST /preview": s.preview, "POST /write": s.write,
+		"GET /edit": s.edit, "POST /preview": s.preview, "POST /write": s.write, "POST /again": s.again,
 	} {
 		s.mux.Handle(pattern, s.page(h))
 	}

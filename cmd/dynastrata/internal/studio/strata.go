@@ -126,7 +126,9 @@ func strataOf(rows []stateRow, now, at time.Time) *picture {
 		p.AtX = a.x(at)
 	}
 	p.states(a, rows, now)
-	p.Lanes = []tick{{8, laneStates + 19, "states", false}}
+	if len(p.Bars) > 0 {
+		p.Lanes = append(p.Lanes, tick{8, laneStates + 19, "states", false})
+	}
 	if slices.ContainsFunc(rows, func(x stateRow) bool { return x.Kind == "event" }) {
 		p.Lanes = append(p.Lanes, tick{8, laneEvents + 4, "events", false})
 	}

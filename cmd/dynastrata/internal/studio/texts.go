@@ -3,6 +3,7 @@ package studio
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -10,9 +11,9 @@ import (
 
 // texts are the functions of the templates. None returns markup.
 var texts = template.FuncMap{
-	"moment": moment, "size": size, "units": units, "plural": plural, "half": func(n float64) float64 { return n / 2 }, "add": func(a, b float64) float64 { return a + b },
+	"moment": moment, "size": size, "units": units, "plural": plural,
 	"classOf": class, "join": strings.Join, "slug": func(s string) string { return strings.ReplaceAll(s, " ", "-") }, "kilo": kilo,
-	"typed": typed,
+	"typed": typed, "has": func(all []string, one string) bool { return slices.Contains(all, one) },
 }
 
 // typed is what a field of one line has of a text.
@@ -52,10 +53,13 @@ func kilo(n int64) string {
 
 // units prints read units.
 func units(n float64) string {
-	if n >= 100 || n == float64(int64(n)) {
-		return fmt.Sprintf("%.0f", n)
+	switch {
+	case n == 1:
+		return "1 read unit"
+	case n >= 100 || n == float64(int64(n)):
+		return fmt.Sprintf("%.0f read units", n)
 	}
-	return fmt.Sprintf("%.1f", n)
+	return fmt.Sprintf("%.1f read units", n)
 }
 
 func plural(n any, what string) string {
