@@ -150,8 +150,11 @@ func (e *entityModel) claimKey(c constraint, text string) item.Item {
 // errChanged is a write that was refused because something else was shown.
 var errChanged = errors.New("it was changed after it was shown; nothing was written")
 
-// asShown returns the error of a write that was guarded by what was shown.
+// asShown returns the error of a write that was guarded by what was shown. Of a write that may have been applied it says nothing more.
 func asShown(err error) error {
+	if entity.IsAmbiguous(err) {
+		return err
+	}
 	if errors.Is(err, entity.ErrConditionFailed) || errors.Is(err, entity.ErrConflict) || errors.Is(err, entity.ErrNotDeleted) {
 		return fmt.Errorf("%w: %w", errChanged, err)
 	}
