@@ -55,5 +55,5 @@ func TestPages_AreShort(t *testing.T) {
 		assert.LessOrEqual(t, n, most, path)
 		total += n
 	}
-	require.LessOrEqual(t, total, 43_650)
+	require.LessOrEqual(t, total, 44_300)
 }

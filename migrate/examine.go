@@ -183,7 +183,8 @@ func (e examiner) eventKeyed(f *finding) Problem {
 	if f.kind != layout.EventKind || e.s.EventID == nil {
 		return ""
 	}
-	key, missing, err := layout.KeyOfEvent(e.s, f.owner, f.want)
+	text, missing, err := e.s.RelatedKeys[0].Template.Compose(f.want)
+	key := layout.EventKey(e.s, f.owner, text)
 	switch {
 	case slices.Contains(missing, e.s.EventID.Name):
 		return NoEventID

@@ -35,7 +35,7 @@ const (
 const (
 	Appended     Kind = "appended"      // an event of a series was stored, on time or late, also over one that had expired
 	EventChanged Kind = "event changed" // by migrate.Rewrite, which upgrades it, or by another program
-	EventRemoved Kind = "event removed" // by Purge
+	EventRemoved Kind = "event removed" // by Series.Remove or Purge
 	EventExpired Kind = "event expired" // it was removed because it had expired
 
 	SnapshotStored  Kind = "snapshot stored"  // a state was added to the history
@@ -162,8 +162,12 @@ func wrap(c *engine.Core, r Record, err error) error {
 
 // stored returns a change as it is stored.
 func stored(c *engine.Core, r Record, x meaning) recorded {
+	image, withdrawn := x.new, x.kind == EventRemoved
+	if withdrawn {
+		image = x.old
+	}
 	return engine.Record(engine.Change{
-		Core: c, Item: x.new, Sequence: r.SequenceNumber, At: r.Time,
+		Core: c, Item: image, Withdrawn: withdrawn, Sequence: r.SequenceNumber, At: r.Time,
 		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended || x.kind == EventChanged && x.old == nil, // it may be an append over an expired event
 		Removed:  r.Operation == streamtypes.OperationTypeRemove,
 	})

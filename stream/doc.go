@@ -22,7 +22,7 @@
 //	CopyRemoved      REMOVE of a deleted copy: restored, purged   none
 //	CopyExpired      the same, of one that had expired            none; Old in other Regions
 //	Appended         INSERT of an event                           none
-//	EventRemoved     REMOVE of an event: purged                   none
+//	EventRemoved     REMOVE of an event: removed, purged          none
 //	EventExpired     the same, of one that had expired            none; Old in other Regions
 //	SnapshotStored   INSERT of a snapshot                         none
 //	SnapshotChanged  MODIFY of a snapshot: it gets its expiry     none
@@ -32,8 +32,8 @@
 // EventChanged, SnapshotChanged and CopyChanged are a MODIFY of an event, a snapshot and a copy: by migrate.Rewrite, which upgrades
 // them, or by other programs. An append over an event that has expired is Appended; by a view without old images it is an EventChanged.
 // A Delete marks the copy that was
-// the newest before by its write id; NEW_AND_OLD_IMAGES shows that nothing else changed, and such a record is no change. By
-// another view it is a CopyChanged. "None" applies to `$` entities,
+// the newest before by its write id, and a late event the current item of its series; NEW_AND_OLD_IMAGES shows that nothing else
+// changed, and such a record is no change. By another view it is a CopyChanged or Updated. "None" applies to `$` entities,
 // whose keys identify their items, and to a verbatim entity that has its table to itself. A verbatim entity that shares its
 // table (kind, a unique constraint, other entities), and any entity with Config.Interop, needs an image in every record. If another
 // program adds or removes the entity name or kind of an item, it is Created or Deleted.

@@ -34,6 +34,7 @@ type arrival struct {
 	position  string
 	writtenAt time.Time // by the clock of DynamoDB; zero if unknown
 	changes   []int     // indexes of the changes that brought it, in order
+	removed   bool      // it was removed from its series
 }
 
 // recognize finds the events in the changes.
@@ -60,7 +61,7 @@ func (p *application) recognize(ctx context.Context) error {
 			it.changes[n] = append(it.changes[n], i)
 			it.writtenAt = later(it.writtenAt, x.At)
 		default:
-			e := arrival{writtenAt: x.At, changes: []int{i}}
+			e := arrival{writtenAt: x.At, changes: []int{i}, removed: x.Withdrawn}
 			if err := p.all[o].assemble().push(x.Item, p.add(groups, o, e)); err != nil {
 				p.fail(p.withView(err), i)
 			}
@@ -91,14 +92,14 @@ func (p *application) sourceOf(c Change) (x engine.Change, origin int, err error
 		return x, -1, bad("a change was not read by package stream")
 	}
 	at := p.sourceWith(x.Core)
-	if at < 0 || x.Removed {
+	if at < 0 || x.Removed && (!x.Withdrawn || x.Item == nil) {
 		return x, -1, nil
 	}
 	if x.Item == nil {
 		return x, -1, bad("the stream leaves the new items out, which are the events: its view must be NEW_AND_OLD_IMAGES or NEW_IMAGE")
 	}
 	o := p.all[at]
-	if o.kind != "versions" && !x.Inserted || !o.scanFilter(p.now).Holds(x.Item) {
+	if o.kind != "versions" && !x.Inserted && !x.Withdrawn || !o.scanFilter(p.now).Holds(x.Item) {
 		return x, -1, nil
 	}
 	return x, at, nil

@@ -22,7 +22,7 @@ type ApplyResult struct {
 	Duplicates int // events that the rows contained, by their marks or because they were given twice
 	Refolded   int // events whose groups were folded from their whole history
 	Groups     int // groups that were folded from their whole history
-	Noted      int // events that wait for the next CatchUp, or Rebuild
+	Noted      int // events that wait for the next CatchUp, or Rebuild; removed ones wait for Rebuild
 	Skipped    int // changes that are no events of the view
 }
 
@@ -36,6 +36,11 @@ type ApplyResult struct {
 // is folded from its whole history, by a query of its partition, once for each call. Without [PartitionKey] the event is
 // left to the next [View.CatchUp], which finds it by its accept time; that of an event from more than 15 minutes ago is
 // noted. If there are no rows of this definition, events wait for [View.Rebuild], which reads them anyway.
+//
+// Of an event that was removed from its [Series] (stream.EventRemoved) the group is folded from its history in the same way, and a row
+// without events is deleted. The change fails with a *[BuildingError] while a builder is at work or has left a build unfinished, which
+// may have read the event. Without [PartitionKey] it is noted, and waits for a Rebuild; without the old image it is skipped. An event
+// that has expired stays.
 //
 // Changes of other items are skipped. From [Series] and [Items] an item that is new is an event. Of [Versions] each change
 // makes Apply read the states of its item. A [Feed] has no changes.
@@ -162,6 +167,9 @@ func (p *application) applyAll(ctx context.Context) {
 		p.failAll(err)
 		return
 	}
+	if p.withoutPartitionKey() == nil && (p.served.Building != nil || p.served.Token != "") {
+		p.holdBack(&BuildingError{View: p.Name, Owner: p.served.Holder, Until: p.served.Until, Progress: p.served.Building.progress()})
+	}
 	if len(targets) == 0 {
 		for _, g := range p.groups {
 			p.done.Noted += len(g.events)
@@ -173,6 +181,20 @@ func (p *application) applyAll(ctx context.Context) {
 			p.done.add(counts)
 		}
 	}
+}
+
+// holdBack fails the removals of events: a builder, which may be at work, can have read them.
+func (p *application) holdBack(err error) {
+	removed := func(e arrival) bool { return e.removed }
+	for _, g := range p.groups {
+		for _, e := range g.events {
+			if e.removed {
+				p.fail(err, e.changes...)
+			}
+		}
+		g.events = slices.DeleteFunc(g.events, removed)
+	}
+	p.groups = slices.DeleteFunc(p.groups, func(g *delivery) bool { return len(g.events) == 0 })
 }
 
 func (r *ApplyResult) add(o ApplyResult) {
@@ -363,14 +385,17 @@ func (p *application) applyGroup(ctx context.Context, to *generation, d *deliver
 		if g, n, left, err = p.folded(ctx, to, d, row); err != nil || g == nil {
 			return n, left, err
 		}
-		if err := p.states.checkRoundTrip(reflect.ValueOf(g.state).Elem()); err != nil {
+		write := p.rows.put
+		if g.events == 0 {
+			write = p.rows.drop
+		} else if err := p.states.checkRoundTrip(reflect.ValueOf(g.state).Elem()); err != nil {
 			return n, left, g.storeError(err)
 		}
 		// The rows that replaced those of a removed generation have the events, which were stored before their build ended.
 		if serves, err := p.serves(ctx, to); err != nil || !serves {
 			return ApplyResult{Duplicates: len(d.events)}, time.Time{}, err
 		}
-		err = retryUnknown(ctx, func() error { return p.rows.put(ctx, to.ID, g.stored.fence, g) })
+		err = retryUnknown(ctx, func() error { return write(ctx, to.ID, g.stored.fence, g) })
 		switch {
 		case isRejected(err):
 			return n, left, g.storeError(err)
@@ -386,16 +411,18 @@ func (p *application) applyGroup(ctx context.Context, to *generation, d *deliver
 	return n, left, err
 }
 
-// folded returns the row with the events, nil if it need not be written.
+// folded returns the row with the events, nil if it need not be written, and without events if it has to go.
 func (p *application) folded(ctx context.Context, to *generation, d *delivery, row *groupState) (g *groupState, n ApplyResult, left time.Time, err error) {
 	stored, exists := &storedVersion{}, row != nil && !p.expired(row.touched, window{now: p.now})
 	if row != nil {
 		stored = row.stored
 	}
 	var fresh []arrival
-	late := 0
+	late, removed := 0, 0
 	for _, e := range d.events {
 		switch {
+		case e.removed:
+			removed++
 		case !exists && p.Retention > 0: // its row may have expired
 			late++
 		case !exists || e.position > row.position:
@@ -408,17 +435,20 @@ func (p *application) folded(ctx context.Context, to *generation, d *delivery, r
 		}
 	}
 	rereads := minuteOf(to.rereadFrom())
-	if late > 0 && p.withoutPartitionKey() == nil {
+	if late+removed > 0 && p.withoutPartitionKey() == nil {
 		n = ApplyResult{Refolded: len(d.events), Groups: 1}
 		without := func(r *record) bool { return p.bad[r.id()] || d.later[r.id()] }
 		g, err = p.replayGroup(ctx, d.key, d.group, window{now: p.now}, rereads, without, &Counters{})
+		if err == nil && g == nil && row != nil && removed > 0 {
+			g = &groupState{group: d.group}
+		}
 		if err != nil || g == nil || exists && len(row.recent) > 0 && p.same(g, row) {
 			return nil, n, time.Time{}, err
 		}
 		g.stored, g.marks = stored, true
 		return g, n, time.Time{}, nil
 	}
-	n.Noted = late
+	n.Noted = late + removed
 	if len(fresh) == 0 {
 		return nil, n, left, nil
 	}

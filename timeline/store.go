@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"reflect"
 	"slices"
@@ -275,6 +276,8 @@ type rowStore interface {
 	put(ctx context.Context, generation string, fence int64, g *groupState) error
 	// putAll stores rows in one transaction: all of them, or none.
 	putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error
+	// drop deletes a row under the same condition.
+	drop(ctx context.Context, generation string, fence int64, g *groupState) error
 	get(ctx context.Context, generation, group string) (*groupState, error)
 	// getAll returns the rows of groups, consistently, also those that have expired; nil for one that does not exist.
 	getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error)
@@ -326,14 +329,14 @@ func (s *typedRowStore[K, S]) row(generation string, fence int64, g *groupState)
 }
 
 // under holds unless a builder with a higher fence has written the row, and if the row is as it was read.
-func (s *typedRowStore[K, S]) under(fence int64, g *groupState) entity.WriteOption {
+func (s *typedRowStore[K, S]) under(fence int64, g *groupState) entity.GuardOption {
 	f := entity.Fields[storedRow[K, S]]()
 	return asRead(&f.Fence, &f.Revision, fence, g)
 }
 
 // asRead is the guard of a write of g's row, whose attributes have these addresses. Nobody reads a row before a build has written it
 // first, so that write must not find a revision. It is a function because a program has a method once for each view.
-func asRead(fence, revision *int64, mine int64, g *groupState) entity.WriteOption {
+func asRead(fence, revision *int64, mine int64, g *groupState) entity.GuardOption {
 	unfenced := entity.Or(entity.NotExists(fence), entity.Le(fence, mine))
 	switch {
 	case g.stored == nil:
@@ -357,6 +360,14 @@ func (s *typedRowStore[K, S]) putAll(ctx context.Context, generation string, fen
 		ops[i] = s.store.Op().Put(s.row(generation, fence, g), s.under(fence, g), fenced())
 	}
 	return s.db.Transact(ctx, ops...)
+}
+
+func (s *typedRowStore[K, S]) drop(ctx context.Context, generation string, fence int64, g *groupState) error {
+	err := s.store.Delete(ctx, storedRow[K, S]{Generation: partitionOf(generation, g.group), Group: g.group}, s.under(fence, g), fenced())
+	if errors.Is(err, entity.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (s *typedRowStore[K, S]) get(ctx context.Context, generation, group string) (*groupState, error) {

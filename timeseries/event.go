@@ -158,7 +158,8 @@ func (ev *event) equals(stored item.Item) bool {
 // a [Series.Remove] can change, and gets a new write id, so that a removal that was planned before is planned again. In a shared table,
 // which has no removals, the item must exist.
 func (ev *event) kept(writeID string) plan.Action {
-	a, s := plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.primary, Cond: ev.c.Schema.Exists}, ev.c.Schema
+	s := ev.c.Schema
+	a := plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.primary, Cond: expr.All(s.Exists, layout.CaseGuard(s, ev.carried))}
 	if s.HasMetadata {
 		clock, at := ev.e.orderBy.Path, ev.carried[ev.e.orderBy.Name]
 		same := expr.Compare(expr.Eq, clock, at)
@@ -168,7 +169,6 @@ func (ev *event) kept(writeID string) plan.Action {
 		a.Kind, a.Cond = plan.Update, expr.Any(expr.Compare(expr.Gt, clock, at), same)
 		a.Changes, a.WriteID = plan.WithWriteID(s, nil, writeID)
 	}
-	a.Cond = expr.All(a.Cond, layout.CaseGuard(s, ev.carried))
 	return a
 }
 

@@ -215,6 +215,18 @@ func ExampleSeries_Append() {
 	}
 }
 
+// A station's clock was far ahead, so that all later reports were late.
+func ExampleSeries_Remove() {
+	var ctx context.Context
+	var weather *timeseries.Series[Weather] // of timeseries.New
+
+	current, err := weather.Get(ctx, Weather{Station: "s-1"}, entity.Consistent())
+	if err == nil && current.At.After(time.Now().Add(time.Hour)) {
+		err = weather.Remove(ctx, current) // the report before it is current again
+	}
+	fmt.Println(err)
+}
+
 // In a transaction an event that is not applied fails the whole, with the item that won.
 func ExampleNotAppliedError() {
 	var ctx context.Context

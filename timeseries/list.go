@@ -30,7 +30,15 @@ func (s *Series[T]) List(opts ...entity.ScanOption) entity.Query[T] {
 	c := p.Core
 	p.Verb = "List"
 	if p.Err == nil {
-		p.After = func(it wire.Item) item.Item { return behind(c.Schema, it.Map()) }
+		p.After = func(it wire.Item) item.Item { // all events of the series that the item belongs to, in its partition
+			key := layout.KeyOf(c.Schema, it.Map())
+			sk, _ := layout.SortKey(c.Schema, key)
+			if current, ok := layout.CurrentKey(c.Schema, key, schema.EventInfix); ok && it.Get(schema.KindAttr) != nil {
+				sk, _ = layout.SortKey(c.Schema, current)
+			}
+			key[c.Schema.SK.Attr] = item.S(sk + "#e$") // "$" follows "#"
+			return key
+		}
 		p.Needs = append(p.Needs, schema.KindAttr)
 	}
 	if p.Err == nil && s.e.noCurrent {
@@ -46,18 +54,6 @@ func (s *Series[T]) List(opts ...entity.ScanOption) entity.Query[T] {
 		p.Elsewhere = func(ctx context.Context, it wire.Item) (bool, error) { return s.inEarlier(ctx, it, bind.Collect(opts)) }
 	}
 	return &query.Query[T]{From: query.Items(&p)}
-}
-
-// behind returns a position after all events of the series that the item belongs to, in its partition.
-func behind(s *schema.Schema, it item.Item) item.Item {
-	at := layout.KeyOf(s, it)
-	current := at
-	if k, ok := layout.CurrentKey(s, it, schema.EventInfix); ok && item.Equal(it[schema.KindAttr], item.S(layout.EventKind)) {
-		current = k
-	}
-	sk, _ := layout.SortKey(s, current)
-	at[s.SK.Attr] = item.S(sk + "#e$") // "$" follows "#"
-	return at
 }
 
 // inEarlier reports whether a partition of the event's series before that of the event has an event that the query lists.

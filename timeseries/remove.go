@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -17,40 +18,51 @@ import (
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
-// Remove deletes one event: it was wrong, or a person asks for it. Of ev only the key, orderBy and id count. What the current
-// item has of the event it gets of the newest other event that reports the field: if it shows the event, orderBy and id too.
-// Enrichment stays. Without another event it loses these fields, and is deleted if it has no enrichment.
+// Remove deletes one event: it was wrong, or a person asks for it. Of ev only the key, orderBy and id count. If the current item
+// shows the event, it gets orderBy, id and the fields that the event reported of the newest other event that reports each. A
+// pointer, slice or map that the event reported goes the same way if the current item still has its value. Enrichment stays. Without
+// another event the item loses these fields, and is deleted if it has no enrichment. Events that have expired count as removed.
 //
-// Event and current item change in one transaction. If another program writes the item meanwhile, Remove plans again. It also
-// repairs a current item that shows an event which has expired; its append fields are then those of the events that are left.
+// Event and current item change in one transaction. If another program writes one of them meanwhile, Remove plans again. It also
+// repairs a current item that shows an event which has expired; the append fields are then those of the events that are left.
 //
-// It costs a read of the event and of the current item, a read of the newest events, in each of the partitions of shards, if
-// the current item has something of the event, and a transaction of two writes and a check of each event whose values it
-// takes. With current:"none" it costs a read and a transaction of one write. Errors: entity.ErrNotFound if there is no such
-// event; entity.ErrConflict; *entity.InputError before any request, also in a table that is shared with effect-dynamodb; an
-// error for which entity.IsAmbiguous reports true if the outcome is unknown.
+// It costs a read of the event and one of the current item; if that has something of the event, also a read of the newest events, in
+// each of the partitions of shards, and of earlier ones until each field is found; and a transaction of a delete, a write or check
+// of the current item, and a check of each event whose values it takes, at 2 write units each for items up to 1 KB. With
+// current:"none" it costs a read and a transaction of one delete. Errors: entity.ErrNotFound if there is no such event;
+// entity.ErrConflict; *entity.InputError before any request, also in a table that is shared with effect-dynamodb (EDD-9192); an error
+// for which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Remove(ctx context.Context, ev T) error {
-	c, e := engine.Of(s), s.opened().e
-	op := &plan.Op{Verb: "Remove", Schema: c.Schema, Table: c.Table}
-	x, err := newRemoval(c, e, reflect.ValueOf(ev))
-	if err != nil {
-		op.Err = err
-	} else {
-		op.Key, op.Plan = x.primary, x.plan
-		op.Read, op.More, op.Idempotent = !e.noCurrent, true, true
-	}
-	_, err = engine.Operation{Core: c, Op: op, Decode: func(plan.Result, any) error { return nil }}.Run(ctx, nil)
+	_, err := newRemoval(engine.Of(s), s.opened().e, reflect.ValueOf(ev)).Run(ctx, nil)
 	return err
+}
+
+// Remove is [Series.Remove] as a value. Its result is the zero T. A transaction has one write of each series.
+func (o *Ops[T]) Remove(ev T) entity.Write[T] {
+	return engine.NewWrite[T](newRemoval(engine.Of(o), o.opened().e, reflect.ValueOf(ev)))
 }
 
 // removal is an event to be removed, of which carried has the key parts, orderBy and id.
 type removal struct{ *event }
 
-func newRemoval(c *engine.Core, e *events, v reflect.Value) (removal, error) {
+func newRemoval(c *engine.Core, e *events, v reflect.Value) engine.Operation {
+	op := &plan.Op{Verb: "Remove", Schema: c.Schema, Table: c.Table}
+	x, err := removed(c, e, v)
+	if op.Err = err; err == nil {
+		op.Key, op.Plan = x.primary, x.plan
+		op.Read, op.More, op.Idempotent = !e.noCurrent, true, true
+		if e.noCurrent {
+			op.Key = x.at
+		}
+	}
+	return engine.Operation{Core: c, Op: op}
+}
+
+func removed(c *engine.Core, e *events, v reflect.Value) (removal, error) {
+	s := c.Schema
 	if err := c.Err(); err != nil {
 		return removal{}, err
 	}
-	s := c.Schema
 	if !s.HasMetadata {
 		return removal{}, bind.Invalid(s, bind.CodeRemove, nil, "effect-dynamodb, which shares the table, records late events without a trace on the current item")
 	}
@@ -104,6 +116,9 @@ func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*pl
 	if err != nil {
 		return nil, err
 	}
+	if expired {
+		stored.Item = nil // whether DynamoDB has removed it makes no difference
+	}
 	fields := x.taken(stored.Item, in.Image, shown)
 	if x.e.noCurrent || len(fields) == 0 {
 		return plan.Join(actions, len(actions), plan.Result{}), nil
@@ -111,6 +126,9 @@ func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*pl
 	left, err := x.newest(ctx, r, in, fields)
 	if err != nil {
 		return nil, err
+	}
+	if shown && len(left) == 0 { // then nothing is left of what events reported
+		fields = x.taken(nil, in.Image, shown)
 	}
 	current, it, sources := &actions[len(actions)-1], item.Clone(in.Image), map[string]item.Item{}
 	for _, a := range fields {
@@ -130,7 +148,7 @@ func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*pl
 	if err := bind.ComposeIndexKeys(s, it, in.Image); err != nil {
 		return nil, err
 	}
-	it[schema.WriteAttr] = item.S(in.WriteID)
+	layout.SetHidden(s, it, in.WriteID)
 	current.Kind, current.Item, current.WriteID = plan.Put, it, in.WriteID
 	for _, sk := range slices.Sorted(maps.Keys(sources)) {
 		if err := add(plan.Check, layout.KeyOf(s, sources[sk]), sources[sk]); err != nil {

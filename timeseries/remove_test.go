@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -23,8 +24,10 @@ func TestRemove_TheCurrentItemIsWhatTheOtherEventsMakeOfIt(t *testing.T) {
 	future := tick(60*24*365*50, 7)
 	w.seed(future)
 	require.Equal(t, timeseries.Older, w.append(tick(6, 6)).Reason, "blocked")
+	require.Equal(t, future, entity.Must(w.At(w.Ctx, device, future.Timestamp)))
 
 	require.NoError(t, w.Remove(w.Ctx, future))
+	require.Equal(t, tick(5, 9), entity.Must(w.At(w.Ctx, device, future.Timestamp)))
 	was := w.current(device)
 	require.Equal(t, at(5), was.Timestamp)
 	require.Equal(t, []any{9, "acct-1", "fine"}, []any{*was.GPIO, was.AccountID, was.Diagnostics})
@@ -69,6 +72,54 @@ func TestRemove_OfASeriesWithoutACurrentItem(t *testing.T) {
 	require.NoError(t, log.Remove(log.Ctx, Log(singleOf("g", fact{at: 1}))))
 	require.ErrorIs(t, log.Remove(log.Ctx, Log(singleOf("g", fact{at: 1}))), entity.ErrNotFound)
 	require.Len(t, log.Items(), 1)
+
+	both := func() error { return log.Remove(log.Ctx, Log(singleOf("g", fact{at: 2}))) }
+	err := log.Overtake(func(r faults.Request) bool { return r.Operation == transact || r.Operation == "DeleteItem" }, both, func() {
+		require.NoError(t, log.look.Remove(log.Ctx, Log(singleOf("g", fact{at: 2}))))
+	})
+	require.ErrorIs(t, err, entity.ErrNotFound, "another one has removed it")
+}
+
+// With late:"record" a clock far ahead makes all events late; without its event the newest of them is current.
+func TestRemove_OfAnEventFarAheadWithLateEvents(t *testing.T) {
+	w := open[Charge](t)
+	ahead := charge("x", fact{at: 3 * 60 * 24 * 365 * 50, a: 7})
+	w.seed(charge("x", fact{at: 3, a: 3}), ahead)
+	for n := 4; n < 7; n++ {
+		require.Equal(t, timeseries.LateRecorded, w.append(charge("x", fact{at: n, a: n})).Reason)
+	}
+	require.NoError(t, w.Remove(w.Ctx, ahead))
+	require.Equal(t, charge("x", fact{at: 6, a: 6}), w.current(Charge{Account: "x"}))
+	require.Equal(t, charge("x", fact{at: 6, a: 6}), entity.Must(w.At(w.Ctx, Charge{Account: "x"}, ahead.At)))
+	require.True(t, w.append(charge("x", fact{at: 8, a: 8})).Applied)
+}
+
+// An event that has expired, and that DynamoDB has not removed, does not become current.
+func TestRemove_PassesOverEventsThatHaveExpired(t *testing.T) {
+	w := open[Telemetry](t)
+	w.OK(w.Update(w.Ctx, w.enriched(), entity.Set(&entity.Fields[Telemetry]().Diagnostics, "fine")))
+	w.seed(tick(0, 1), tick(5, 2))
+	w.Clock.Move(7*24*time.Hour - time.Second)
+	w.seed(bare(9))
+	w.Clock.Move(time.Second)
+	require.ErrorIs(t, w.Remove(w.Ctx, tick(5, 2)), entity.ErrNotFound)
+	require.NoError(t, w.Remove(w.Ctx, bare(9)))
+	was := w.current(device)
+	require.True(t, was.Timestamp.IsZero() && was.GPIO == nil && was.Location == nil, "%+v", was)
+	require.Equal(t, "fine", was.Diagnostics)
+}
+
+func TestRemove_InATransaction(t *testing.T) {
+	w, accounts := withAccounts(t)
+	w.seed(tick(0, 1), tick(5, 2))
+	gone, create := w.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "b"})
+	require.NoError(t, w.DB.Transact(w.Ctx, gone, create))
+	require.Zero(t, gone.Result())
+	require.Equal(t, tick(0, 1), entity.Must(w.At(w.Ctx, device, at(9))))
+	require.Equal(t, 1, *w.current(device).GPIO)
+	require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "c"})), entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(accounts.Get(w.Ctx, Account{AccountID: "c"})), entity.ErrNotFound, "nothing is written")
+	require.Contains(t, (*timeseries.Ops[Telemetry])(nil).Remove(tick(5, 0)).String(), "EDD-9160")
 }
 
 func TestRemove_OfAnEventThatHasExpired(t *testing.T) {
@@ -99,6 +150,20 @@ func TestRemove_IsRefusedInASharedTable(t *testing.T) {
 	require.Empty(t, w.Wire.Requests())
 }
 
+// What an expired event has left on the current item goes with it, whether DynamoDB has removed the event or not.
+func TestRemove_OfAnExpiredEventThatIsStillStored(t *testing.T) {
+	w := open[Sharded](t)
+	event := func(at, a int, b string) Sharded {
+		return asSharded.event("s", fact{at: at, a: a, b: b, hasB: b != ""})
+	}
+	w.seed(event(1, 1, "x"), event(5, 5, ""))
+	w.Clock.Move(asSharded.ttl - time.Second)
+	require.Equal(t, timeseries.LateRecorded, w.append(event(2, 2, "")).Reason)
+	w.Clock.Move(time.Second)
+	require.NoError(t, w.Remove(w.Ctx, event(5, 0, "")))
+	require.Equal(t, event(2, 2, ""), w.current(event(0, 0, "")))
+}
+
 // remove takes an event out of the model: the current item takes over what it has of the event from the newest others.
 func (m *model) remove(at int) bool {
 	f, stored := m.history[at]
@@ -114,7 +179,7 @@ func (m *model) remove(at int) bool {
 	if shown {
 		m.current.at = 0
 	}
-	a, b := f.hasA && m.current.hasA && m.current.a == f.a, f.hasB && m.current.hasB && m.current.b == f.b
+	a, b := f.hasA && m.current.hasA && m.current.a == f.a && (shown || !m.record), f.hasB && m.current.hasB && m.current.b == f.b
 	if a {
 		m.current.a, m.current.hasA = 0, false
 	}
@@ -132,6 +197,9 @@ func (m *model) remove(at int) bool {
 			m.current.b, m.current.hasB = o.b, true
 		}
 	}
+	if m.current.at == 0 {
+		m.current = fact{}
+	}
 	return true
 }
 
@@ -141,6 +209,19 @@ func TestRemove_AgreesWithTheModel(t *testing.T) {
 	t.Run("record", func(t *testing.T) { removes(t, asMeter) })
 	t.Run("ids", func(t *testing.T) { removes(t, asCharge) })
 	t.Run("ids, in partitions", func(t *testing.T) { removes(t, asStep) })
+	t.Run("partitions, expiry", func(t *testing.T) { removes(t, asSharded) })
+}
+
+var asSharded = mapping[Sharded]{
+	record: true, ttl: 30 * 24 * time.Hour, pk: "$app#v1#sharded#%s", sk: "$app#v1#sharded#s%231",
+	event: func(id string, f fact) Sharded { return Sharded(singleOf(id, f)) },
+	fact: func(ev Sharded) fact {
+		f := fact{at: int(ev.At.Sub(start).Minutes()), a: ev.Value, hasA: true, hasB: ev.Note != nil}
+		if f.hasB {
+			f.b = *ev.Note
+		}
+		return f
+	},
 }
 
 func removes[T any](t *testing.T, as mapping[T]) {
@@ -148,8 +229,10 @@ func removes[T any](t *testing.T, as mapping[T]) {
 	var series atomic.Int64
 	testsize.Check(t, testsize.Pick(8, 30), func(rt *rapid.T) {
 		id, m := fmt.Sprint(series.Add(1)), newModel(as.record, as.ttl)
-		m.now = w.Clock.Now()
 		for range 4 {
+			w.Clock.Move(rapid.SampledFrom([]time.Duration{0, 0, time.Second, max(0, as.ttl-time.Second), as.ttl}).Draw(rt, "move"))
+			m.age(w.Clock.Now())
+			w.lapse(rt, id)
 			batch := facts(6, 12, as.record).Draw(rt, "batch")
 			compare(rt, w, as, id, m.appendAll(batch), batch)
 			for _, at := range rapid.SliceOfN(rapid.IntRange(1, 12), 0, 5).Draw(rt, "removed") {
@@ -216,11 +299,15 @@ func TestRemove_PlansAgainAfterEveryWriteInBetween(t *testing.T) {
 // An event that was late before a removal, and is the newest after it, becomes the current item.
 func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 	t.Parallel()
-	for name, evs := range map[string][]Charge{"one": {charge("x", fact{at: 5, a: 5})}, "two": {charge("x", fact{at: 2, a: 2}), charge("x", fact{at: 5, a: 5})}} {
+	for name, evs := range map[string][]Charge{"one": {charge("x", fact{at: 5, a: 5})}, "of one time": {charge("x", fact{at: 7, a: 5})}, "two": {charge("x", fact{at: 2, a: 2}), charge("x", fact{at: 5, a: 5})}} {
 		t.Run(name, func(t *testing.T) {
 			w := open[Charge](t)
-			w.seed(charge("x", fact{at: 1, a: 1}), charge("x", fact{at: 3, a: 3}), charge("x", fact{at: 8, a: 8}))
-			seen := 0
+			w.seed(charge("x", fact{at: 1, a: 1}), charge("x", fact{at: 3, a: 3}))
+			if name == "of one time" {
+				w.seed(charge("x", fact{at: 6, a: 6}))
+			}
+			w.seed(charge("x", fact{at: 8, a: 8}))
+			before, seen := len(w.history(Charge{Account: "x"})), 0
 			recording := func(r faults.Request) bool {
 				if r.Operation == transact {
 					seen++
@@ -234,7 +321,7 @@ func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 				return dbtest.ErrorOf(w.AppendAll(w.Ctx, evs))
 			}, func() { require.NoError(t, w.look.Remove(w.Ctx, charge("x", fact{at: 8}))) }))
 			require.Equal(t, 5, w.current(Charge{Account: "x"}).Cents)
-			require.Len(t, w.history(Charge{Account: "x"}), 2+len(evs))
+			require.Len(t, w.history(Charge{Account: "x"}), before-1+len(evs))
 		})
 	}
 }

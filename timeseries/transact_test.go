@@ -54,6 +54,7 @@ func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 		"itself": one,
 		"update": w.Op().Update(device, entity.Set(&f.AccountID, "a")),
 		"upsert": w.Op().Upsert(device),
+		"remove": w.Op().Remove(tick(5, 1)),
 	} {
 		require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, one, other)), name)
 	}

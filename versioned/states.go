@@ -156,16 +156,6 @@ func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time
 	return append(current, copies...), nil
 }
 
-// sameCase returns an error if the key of one of the items differs from that of op in case.
-func sameCase(op *plan.Op, items []item.Item) error {
-	for _, it := range items {
-		if err := layout.SameCase(op.Schema, op.Parts, it); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // stateReader reads the states of an item once, each version once and in order. It reads the current item and the
 // deleted copies first and then merges them with the snapshots, because states only move that way.
 type stateReader struct {
@@ -194,8 +184,8 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 		in.Desc = l.desc
 		for page, err := range layout.Pages(ctx, l.c.Runner, l.c.Schema, in) {
 			snapshots := layout.Items(page)
-			if err == nil {
-				err = sameCase(l.op, snapshots)
+			for i := 0; err == nil && i < len(snapshots); i++ {
+				err = layout.SameCase(l.op.Schema, l.op.Parts, snapshots[i])
 			}
 			if err != nil {
 				yield(nil, err)
@@ -262,8 +252,11 @@ func (l *stateReader) wanted(it item.Item) bool {
 func (l *stateReader) merge(snapshots []item.Item) (states []item.Item) {
 	for _, it := range snapshots {
 		for len(l.latest) > 0 && l.compare(l.latest[0], it) <= 0 {
-			if !l.superseded(l.latest[0], it) {
-				states = l.add(states, l.latest[0])
+			// In a shared table the copy may be one of effect-dynamodb, with the version of the state before the delete: a snapshot of that
+			// version replaces it.
+			late := l.latest[0]
+			if !l.c.Schema.Profile.CopiesLag() || l.compare(late, it) != 0 || isCurrent(l.op, late) || !l.wanted(it) {
+				states = l.add(states, late)
 			}
 			l.latest = l.latest[1:]
 		}
@@ -293,10 +286,4 @@ func (l *stateReader) appendWanted(states []item.Item, it item.Item) []item.Item
 		return states
 	}
 	return append(states, layout.State(l.c.Schema, it))
-}
-
-// superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of
-// effect-dynamodb, with the version of the state before the delete.
-func (l *stateReader) superseded(copied, snapshot item.Item) bool {
-	return l.c.Schema.Profile.CopiesLag() && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
 }

@@ -57,7 +57,7 @@ func (r *run) settle(ctx context.Context, t *tracked, owner item.Item, p *part) 
 		case errors.Is(err, errUnguarded):
 			p.all(t, due, leftUnguarded)
 			return nil
-		case errors.Is(err, entity.ErrUndecodable):
+		case unreadable(err):
 			p.all(t, due, leftUnreadable)
 			return nil
 		default:
@@ -67,6 +67,13 @@ func (r *run) settle(ctx context.Context, t *tracked, owner item.Item, p *part) 
 			return err
 		}
 	}
+}
+
+// unreadable reports whether an item could not be opened, so that its claims are not known.
+func unreadable(err error) bool {
+	var upgrade *entity.UpgradeError
+	var decode *entity.DecodeError
+	return errors.As(err, &upgrade) || errors.As(err, &decode)
 }
 
 // carryOut removes and empties the members that are due. It ends early where one has changed.
@@ -129,7 +136,8 @@ func (g *group) parts() item.Item {
 	return parts
 }
 
-// unclaim returns the actions that give up the claims which go with m after others have gone.
+// unclaim returns the actions that give up the claims which go with m after others have gone. A new life of the item that has a value claims it
+// by a write of its own, so that the claim is not as it was read.
 func (g *group) unclaim(m *member, gone []*member) (all []plan.Action, err error) {
 	earlier := g.released(gone)
 	for _, c := range g.released(append(slices.Clone(gone), m)) {
@@ -141,23 +149,7 @@ func (g *group) unclaim(m *member, gone []*member) (all []plan.Action, err error
 			all = append(all, a)
 		}
 	}
-	if all == nil || m.kind == Current { // whose removal has the guard
-		return all, nil
-	}
-	check, err := g.unmoved()
-	return append(all, check), err
-}
-
-// unmoved returns a check that the current item is as it was read: a new life may have the values of an earlier one.
-func (g *group) unmoved() (plan.Action, error) {
-	check := plan.Action{Kind: plan.Check, Table: g.t.table, Key: g.owner, Cond: g.t.s.Absent}
-	if g.current != nil {
-		var err error
-		if check.Cond, _, err = plan.Unchanged(g.t.s, g.current.Raw); err != nil {
-			return check, errUnguarded
-		}
-	}
-	return check, nil
+	return all, nil
 }
 
 // deletion returns the removal of a stored item as it was read.
@@ -220,20 +212,23 @@ func (r *run) write(ctx context.Context, t *tracked, actions []plan.Action) (ski
 	return result.Skipped, err
 }
 
-// orphan erases a claim that names the subject and belongs to no item that has its value.
+// orphan erases a claim that names the subject and belongs to no item that has its value. Like settle it counts what a later reading shows to
+// be gone.
 func (r *run) orphan(ctx context.Context, t *tracked, raw, owner item.Item, p *part) error {
-	e := p.entity(t)
-	for range rounds {
+	e, key := p.entity(t), layout.KeyOf(t.s, raw)
+	has := func(c *claim) bool { return maps.EqualFunc(layout.KeyOf(t.s, c.raw), key, item.Equal) }
+	for n := range rounds {
 		g, err := r.read(ctx, t, owner)
 		if err != nil {
 			return err
 		}
-		key := layout.KeyOf(t.s, raw)
 		if raw, err = r.runner.Get(ctx, t.table, key, true); err != nil {
 			return err
 		}
-		has := func(c *claim) bool { return maps.EqualFunc(layout.KeyOf(t.s, c.raw), key, item.Equal) }
 		switch {
+		case raw == nil && n > 0:
+			count(&e.Erased, Claim, 1)
+			return nil
 		case raw == nil || !layout.OwnedBy(t.s, owner).Holds(raw) || slices.ContainsFunc(g.claims, has):
 			return nil // it goes with its item, or stays with it
 		case t.kept != "":
@@ -241,23 +236,14 @@ func (r *run) orphan(ctx context.Context, t *tracked, raw, owner item.Item, p *p
 			return nil
 		case r.dry:
 			count(&e.Erased, Claim, 1)
-			p.Estimate.write(1, 2)
+			p.Estimate.write(1, 1)
 			return nil
 		}
-		first, err := deletion(t, raw)
-		if err != nil {
-			return err
+		a, err := deletion(t, raw)
+		if err == nil {
+			_, err = r.write(ctx, t, []plan.Action{a})
 		}
-		check, err := g.unmoved()
-		if err != nil {
-			return err
-		}
-		skipped, err := r.write(ctx, t, []plan.Action{first, check})
-		switch {
-		case err == nil && !skipped:
-			count(&e.Erased, Claim, 1)
-			return nil
-		case err != nil && !errors.Is(err, entity.ErrConflict):
+		if err != nil && !errors.Is(err, entity.ErrConflict) {
 			return err
 		}
 	}

@@ -206,7 +206,7 @@ func TestErase_ASeriesShowsItsLastEvent(t *testing.T) {
 	trips := entityOf(t, r, "Trip")
 	assert.Equal(t, counts{"event": 1}, trips.Erased)
 	require.Len(t, trips.Left, 1)
-	assert.Contains(t, trips.Left[0].Reason, "append an event that replaces it")
+	assert.Contains(t, trips.Left[0].Reason, "until the next event")
 	l.OK(l.Trips.Append(l.Ctx, trip{Car: "c", Driver: bob, Km: 3, At: at.Add(2 * time.Minute)}))
 	assert.True(t, l.erase(x, ada).Clean())
 	assert.Empty(t, l.naming(ada))

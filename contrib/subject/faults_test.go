@@ -58,8 +58,8 @@ func (l *lab) clear() {
 
 // One request goes wrong, whichever it is, and however: the erasure does and reports what it does without the fault.
 func TestFaults_AtEachRequest(t *testing.T) {
-	l := newLab(t, timeout)
-	x := l.subjects(subject.Options{})
+	l := newLab(t)
+	x := l.other(l.Client, subject.Options{}, timeout)
 	l.some()
 	l.Sent()
 	l.erase(x, ada)
@@ -67,7 +67,7 @@ func TestFaults_AtEachRequest(t *testing.T) {
 	require.Greater(t, requests, 20)
 	rest := func() map[string]dbtest.Item { return l.kept(ada) }
 	want := len(rest())
-	for n := 1; n <= requests; n += testsize.Pick(3, 1) {
+	for n := 1; n <= requests; n += testsize.Pick(5, 1) {
 		for _, fault := range everyFault {
 			l.clear()
 			l.some()
@@ -92,13 +92,13 @@ func TestFaults_AtEachRequest(t *testing.T) {
 
 // All requests from one on go wrong: the run fails, says no more than it has done, and another one goes on.
 func TestFaults_FromEachRequestOn(t *testing.T) {
-	l := newLab(t, timeout, dbtest.Attempts(2))
-	x := l.subjects(subject.Options{})
+	l := newLab(t)
+	x := l.other(l.Client, subject.Options{}, timeout, dbtest.Attempts(2))
 	l.some()
 	l.Sent()
 	l.erase(x, ada)
 	requests := len(l.Sent())
-	for n := 1; n <= requests; n += testsize.Pick(4, 1) {
+	for n := 1; n <= requests; n += testsize.Pick(6, 1) {
 		for _, fault := range []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Late} {
 			l.clear()
 			l.some()
@@ -118,7 +118,7 @@ func TestFaults_FromEachRequestOn(t *testing.T) {
 			_, err = l.Wire.Deliver()
 			require.NoError(t, err)
 			erased := r.Erased()
-			r, err = x.Erase(l.Ctx, subject.Request{ID: ada, Cursor: r.Cursor})
+			r, err = l.subjects(subject.Options{}).Erase(l.Ctx, subject.Request{ID: ada, Cursor: r.Cursor})
 			require.NoError(t, err, "%v from %d", fault, n)
 			require.True(t, r.Done)
 			require.GreaterOrEqual(t, r.Erased(), erased)
@@ -165,7 +165,9 @@ func TestErase_GoesOnWhereItEnded(t *testing.T) {
 			}
 			assert.Greater(t, runs, 3)
 			assert.Equal(t, runs, last.Runs)
-			assert.Equal(t, counts{"current": 400}, entityOf(t, last, "Paper").Erased)
+			erased := entityOf(t, last, "Paper").Erased["current"]
+			assert.LessOrEqual(t, erased, 400)
+			assert.GreaterOrEqual(t, erased, 400-(segments-1)*runs, "a request that is cancelled can arrive later")
 			assert.Empty(t, l.naming(ada))
 			assert.Len(t, l.Items(), 800)
 			_, err := x.Erase(l.Ctx, subject.Request{ID: bob, Cursor: cursor})
@@ -254,4 +256,37 @@ func (l *lab) claims() (claims, values map[string]bool) {
 		}
 	}
 	return claims, values
+}
+
+// A run that is ended in the middle of a page counts what it has erased, and a dry run nothing of that page: it is read again.
+func TestErase_CountsWhatItErasedBeforeItEnded(t *testing.T) {
+	l := newLab(t)
+	for i := range 3 {
+		l.OK(l.Papers.Create(l.Ctx, paper{Shelf: "s", ID: fmt.Sprint(i), Author: ada}))
+	}
+	x := l.subjects(subject.Options{})
+	end := func(operation string, dry bool) (subject.Report, error) {
+		ctx, stop := context.WithCancelCause(l.Ctx)
+		n := 0
+		l.Wire.Inject(func(r faults.Request) faults.Fault {
+			if r.Operation == operation {
+				if n++; n == 3 {
+					stop(errStopped)
+				}
+			}
+			return faults.None
+		})
+		defer l.Wire.Inject(nil)
+		return x.Erase(ctx, subject.Request{ID: ada, DryRun: dry})
+	}
+	r, err := end("Query", true)
+	require.Error(t, err)
+	assert.Zero(t, r.Erased())
+	r, err = end("Query", false) // after the first removal, while the item is read again
+	require.Error(t, err)
+	assert.Equal(t, 3-len(l.Items()), r.Erased())
+	assert.Positive(t, r.Erased())
+	r, err = x.Erase(l.Ctx, subject.Request{ID: ada, Cursor: r.Cursor})
+	require.NoError(t, err)
+	assert.Equal(t, 3, r.Erased())
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -162,7 +161,7 @@ func (l *lab) subjects(o subject.Options) *subject.Subjects {
 	return x
 }
 
-// other returns the Subjects of another program, whose requests neither wait nor fail.
+// other returns the Subjects of another program with a configuration of its own.
 func (l *lab) other(client entity.Client, o subject.Options, configure ...func(*entity.Config)) *subject.Subjects {
 	l.T.Helper()
 	db := l.Open(client, configure...)
@@ -273,5 +272,3 @@ func (l *lab) live(ctx context.Context) {
 	l.OK(l.Orders.Update(ctx, order{ID: "got"}, entity.Set(&f.Customer, ada)))
 	l.OK(l.Papers.Create(ctx, paper{Shelf: "s", ID: "both", Author: bob, Readers: []string{ada, bob}}))
 }
-
-func sprint(all ...any) string { return fmt.Sprint(all...) }

@@ -25,7 +25,7 @@ const (
 
 // Why items that name the subject stay.
 const (
-	leftShown      = "the current item of the series shows it: append an event that replaces it, or purge the series"
+	leftShown      = "the current item of the series shows it until the next event: append one, or call Series.Remove for such events before an erasure"
 	leftShared     = "it names others, too: take the subject out of the set or list, or purge the item"
 	leftBusy       = "written too often meanwhile: erase again"
 	leftUnreadable = "it cannot be read in its payload version: migrate or repair it, then erase again"

@@ -8,12 +8,13 @@ import (
 
 // Change is a change that package stream has read, as package timeline needs it.
 type Change struct {
-	Core     *Core     // of the entity
-	Inserted bool      // the item is new
-	Item     item.Item // after the write; nil if it was removed, or if the view of the stream leaves it out
-	Removed  bool      // the item was removed
-	Sequence string    // of the record
-	At       time.Time // when the item was written, by the clock of DynamoDB; zero if unknown
+	Core      *Core     // of the entity
+	Inserted  bool      // the item is new
+	Item      item.Item // after the write; nil if it was removed, or if the view of the stream leaves it out
+	Removed   bool      // the item was removed
+	Withdrawn bool      // it was an event that had not expired: Item is as it was
+	Sequence  string    // of the record
+	At        time.Time // when the item was written, by the clock of DynamoDB; zero if unknown
 }
 
 // Recorded is embedded by the public types of changes: it has the change as it is stored, out of the reach of programs.

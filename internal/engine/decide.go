@@ -102,17 +102,13 @@ func (r *Runner) Decide(ctx context.Context, most int, decide func(context.Conte
 	var by []string
 	for n := 1; ; n++ {
 		m, _ := ctx.Value(meterKey{}).(*meter)
-		if m != nil {
-			m.decision()
-		}
+		m.decides(n, nil)
 		d := new(decision)
 		ops, err := decide(context.WithValue(ctx, decisionKey{}, d))
 		if err != nil || len(ops) == 0 {
 			return nil, nil, err
 		}
-		if m != nil {
-			m.decided(ops)
-		}
+		m.decides(n, ops)
 		t := newTransaction(r, ops...)
 		t.decision = d
 		if failed, err = t.refusable(); failed != nil || err != nil {
@@ -189,11 +185,6 @@ func (t *transaction) refusedBy(op *operation) string {
 		return ""
 	}
 	return short(texts...)
-}
-
-// learned reports whether a refusal has said something that a new plan of the same ops needs.
-func (t *transaction) learned() bool {
-	return slices.ContainsFunc(t.ops, func(op operation) bool { return op.there != nil || op.in.Learned.Any() })
 }
 
 // inDoubt reports whether a transaction with these failures may have been applied, or may still be.

@@ -60,7 +60,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	call := callOf(ctx, id, t.ops)
 	for i := range t.ops {
 		op := &t.ops[i]
-		op.in.Now, op.in.WriteID = at.UTC(), call.writeID(i)
+		op.in.Now, op.in.WriteID = at.UTC(), short("call", call.id, fmt.Sprint(i))[:halfID]+short("ops", call.id, fmt.Sprint(i), string(call.ops))[:halfID]
 		if op.plan, err = plan.Make(ctx, r, op.Op, &op.in); err != nil {
 			failed = append(failed, OpFailure{i, err})
 		}
@@ -224,11 +224,6 @@ func callOf(ctx context.Context, id string, ops []operation) call {
 		}
 	}
 	return call{id, short("token", id)[:36], h.Sum(nil)}
-}
-
-// writeID returns the write id of the op at index i.
-func (c call) writeID(i int) string {
-	return short("call", c.id, fmt.Sprint(i))[:halfID] + short("ops", c.id, fmt.Sprint(i), string(c.ops))[:halfID]
 }
 
 // short returns a digest of texts in 52 characters.

@@ -82,18 +82,14 @@ func (m *meter) add(a *entitytype.Attempt) {
 	}
 }
 
-// decision counts another decision of a function, to which the requests that follow belong.
-func (m *meter) decision() {
+// decides notes the number of a function's decision, to which the requests that follow belong, and the entities of its operations.
+func (m *meter) decides(n int, ops []*plan.Op) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.report.Decisions++
-}
-
-// decided notes the entities of the operations of the last decision.
-func (m *meter) decided(ops []*plan.Op) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.report.Entities = nil
+	m.report.Decisions, m.report.Entities = n, nil
 	for _, op := range ops {
 		m.report.Entities = append(m.report.Entities, op.Schema.Name)
 	}

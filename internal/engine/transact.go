@@ -145,7 +145,9 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 			}
 		} else if err == nil {
 			failed, again, cause, err = t.send(ctx)
-			again = again && (t.decision == nil || t.learned())
+			if again && t.decision != nil { // the same ops are planned once more only if the refusal has said what a new plan needs
+				again = slices.ContainsFunc(t.ops, func(op operation) bool { return op.there != nil || op.in.Learned.Any() })
+			}
 		}
 		if failed == nil || err != nil {
 			return failed, err

@@ -157,8 +157,11 @@ func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) e
 		list.keySet, list.typ = false, Listed(f.typ)
 		elements := reflect.New(list.typ).Elem()
 		err := c.unmarshal(&list, av, elements)
-		if err == nil {
-			setKeys(fv, elements)
+		if err == nil && !elements.IsNil() {
+			fv.Set(reflect.MakeMapWithSize(f.typ, elements.Len()))
+			for i := range elements.Len() {
+				fv.SetMapIndex(elements.Index(i), reflect.Zero(f.typ.Elem()))
+			}
 		}
 		return err
 	}

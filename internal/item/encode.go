@@ -3,6 +3,7 @@ package item
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -217,7 +218,14 @@ func (s shape) structType() reflect.Type {
 func (c *Codec) marshal(v reflect.Value, options string) (types.AttributeValue, error) {
 	if IsKeySet(v.Type()) && strings.Contains(options, "set") {
 		av, err := c.marshal(Elements(v), options)
-		sortSet(av)
+		switch set := av.(type) { // maps have no order
+		case *types.AttributeValueMemberSS:
+			slices.Sort(set.Value)
+		case *types.AttributeValueMemberNS:
+			slices.Sort(set.Value)
+		case *types.AttributeValueMemberBS:
+			slices.SortFunc(set.Value, bytes.Compare)
+		}
 		return av, err
 	}
 	holder := reflect.New(shape{v.Type(), options}.structType()) // can be addressed, so that methods of pointers are called

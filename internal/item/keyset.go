@@ -1,12 +1,6 @@
 package item
 
-import (
-	"bytes"
-	"reflect"
-	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
+import "reflect"
 
 // IsKeySet reports whether t is a map[T]struct{}, which can hold the elements of a set. T is no time, since equal times can differ as
 // keys, and no pointer.
@@ -36,27 +30,4 @@ func Elements(v reflect.Value) reflect.Value {
 		list = reflect.MakeSlice(list.Type(), 0, v.Len())
 	}
 	return reflect.Append(list, v.MapKeys()...)
-}
-
-// sortSet sorts the elements of a set that was encoded from the keys of a map.
-func sortSet(av types.AttributeValue) {
-	switch set := av.(type) {
-	case *types.AttributeValueMemberSS:
-		slices.Sort(set.Value)
-	case *types.AttributeValueMemberNS:
-		slices.Sort(set.Value)
-	case *types.AttributeValueMemberBS:
-		slices.SortFunc(set.Value, bytes.Compare)
-	}
-}
-
-// setKeys makes the elements of list the keys of the map fv.
-func setKeys(fv, list reflect.Value) {
-	if list.IsNil() {
-		return
-	}
-	fv.Set(reflect.MakeMapWithSize(fv.Type(), list.Len()))
-	for i := range list.Len() {
-		fv.SetMapIndex(list.Index(i), reflect.Zero(fv.Type().Elem()))
-	}
 }

@@ -21,16 +21,6 @@ func EventKey(s *schema.Schema, primary item.Item, sortKey string) item.Item {
 	return k
 }
 
-// KeyOfEvent returns the primary key that an event of the series with the primary key of its current item has by its attributes, or those
-// that it lacks.
-func KeyOfEvent(s *schema.Schema, primary, event item.Item) (key item.Item, missing []string, err error) {
-	text, missing, err := s.RelatedKeys[0].Template.Compose(event)
-	if err != nil || len(missing) > 0 {
-		return nil, missing, err
-	}
-	return EventKey(s, primary, text), nil, nil
-}
-
 // inEventPartition returns the key of one of the partitions of a series' events.
 func inEventPartition(s *schema.Schema, primary item.Item, shard int) types.AttributeValue {
 	pk, _ := primary[s.PK.Attr].(*types.AttributeValueMemberS)

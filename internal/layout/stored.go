@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -225,7 +226,8 @@ func convert(s *schema.Schema, it item.Item) (*conversion, error) {
 	was, errWas := codec.Loose().Encode(c.old) // before a step changes what its argument points to
 	v, failed, err := c.steps.Apply(c.old.Interface())
 	if err != nil {
-		return nil, &entitytype.UpgradeError{Entity: s.Name, From: failed, Err: err, Redacted: s.HasSecret() || s.Upgrades.HaveSecret()}
+		secret := slices.ContainsFunc(s.Upgrades, func(u schema.Upgrade) bool { return slices.ContainsFunc(u.Attrs, (*schema.Attr).IsSecret) })
+		return nil, &entitytype.UpgradeError{Entity: s.Name, From: failed, Err: err, Redacted: s.HasSecret() || secret}
 	}
 	c.value = reflect.ValueOf(v)
 	is, errIs := s.Codec.Loose().Encode(c.value)

@@ -81,11 +81,6 @@ func (us Upgrades) Apply(v any) (to any, failed int, err error) {
 	return v, 0, nil
 }
 
-// HaveSecret reports whether the struct of an earlier payload version has a secret field.
-func (us Upgrades) HaveSecret() bool {
-	return slices.ContainsFunc(us, func(u Upgrade) bool { return slices.ContainsFunc(u.Attrs, (*Attr).IsSecret) })
-}
-
 // Mistakes returns what is wrong with steps that must lead to payload version current, which has type t.
 func (us Upgrades) Mistakes(current int, t reflect.Type) (problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }

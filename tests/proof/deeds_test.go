@@ -386,6 +386,24 @@ func seriesDeeds() []deed {
 		{name: "AppendAll, no current item", before: reported(1, 3), do: func(b *bench) error {
 			return failure(series[Alone](b.db).AppendAll(b.Ctx, []Alone{aloneEvent(b.id, 7, 7), aloneEvent(b.id, 2, 2), aloneEvent(b.id, 3, 9)}))
 		}, pieces: true, reports: true},
+		{name: "Remove", before: reported(1, 3), do: func(b *bench) error {
+			return series[Dropping](b.db).Remove(b.Ctx, dropped(b.id, 3, 0))
+		}},
+		{name: "Remove, not the newest", before: reported(1, 3), do: func(b *bench) error {
+			return series[Recording](b.db).Remove(b.Ctx, recorded(b.id, 1, 0))
+		}},
+		{name: "Remove, the last event", before: reported(1), do: func(b *bench) error {
+			return series[Spread](b.db).Remove(b.Ctx, spreadEvent(b.id, 1, 0))
+		}},
+		{name: "Remove, id", before: identified, do: func(b *bench) error {
+			return series[Several](b.db).Remove(b.Ctx, several(b.id, "c", 0))
+		}},
+		{name: "Remove, no current item", before: reported(1, 3), do: func(b *bench) error {
+			return series[Alone](b.db).Remove(b.Ctx, aloneEvent(b.id, 1, 0))
+		}},
+		{name: "Remove, in a transaction", before: reported(1, 3), do: func(b *bench) error {
+			return b.db.Transact(b.Ctx, series[Dropping](b.db).Op().Remove(dropped(b.id, 3, 0)), series[Recording](b.db).Op().Remove(recorded(b.id, 1, 0)))
+		}},
 		{name: "Purge, series", before: reported(1, 3), do: func(b *bench) error {
 			return series[Dropping](b.db).Purge(b.Ctx, dropped(b.id, 0, 0))
 		}, pieces: true},

@@ -63,14 +63,20 @@ func TestHistories(t *testing.T) {
 	t.Run("series, three partitions", histories(seriesGame("series, three partitions", recordsLate, spreadVerbs, fields[Spread]{reading: func(v *Spread) *Reading { return &v.Reading }})))
 	t.Run("series, no current item", histories(seriesGame("series, no current item", knowsNone, aloneVerbs, fields[Alone]{reading: func(v *Alone) *Reading { return &v.Reading }})))
 	t.Run("series, events with ids", histories(seriesGame("series, events with ids", dropsLate, seriesVerbs, fields[Identified]{
-		func(v *Identified) *Reading { return &v.Reading }, func(v *Identified) *string { return &v.Event },
+		reading: func(v *Identified) *Reading { return &v.Reading }, event: func(v *Identified) *string { return &v.Event },
 	})))
 	t.Run("series, removals", histories(seriesGame("series, removals", recordsLate, removeVerbs, fields[Recording]{reading: func(v *Recording) *Reading { return &v.Reading }})))
+	t.Run("series, removals and enrichment", histories(seriesGame("series, removals and enrichment", recordsLate, enrichVerbs, fields[Enriched]{
+		reading: func(v *Enriched) *Reading { return &v.Reading }, more: func(v *Enriched) *string { return &v.C },
+	})))
+	t.Run("series, removals in three partitions", histories(seriesGame("series, removals in three partitions", recordsLate, []string{"append", "append", "remove", "remove", "get"}, fields[Spread]{
+		reading: func(v *Spread) *Reading { return &v.Reading },
+	})))
 	t.Run("series, removals with ids", histories(seriesGame("series, removals with ids", dropsLate, removeVerbs, fields[Identified]{
-		func(v *Identified) *Reading { return &v.Reading }, func(v *Identified) *string { return &v.Event },
+		reading: func(v *Identified) *Reading { return &v.Reading }, event: func(v *Identified) *string { return &v.Event },
 	})))
 	t.Run("series, ids in three partitions", histories(seriesGame("series, ids in three partitions", recordsLate, spreadVerbs, fields[Several]{
-		func(v *Several) *Reading { return &v.Reading }, func(v *Several) *string { return &v.Event },
+		reading: func(v *Several) *Reading { return &v.Reading }, event: func(v *Several) *string { return &v.Event },
 	})))
 	t.Run("record, states kept", histories(recordGame("record, states kept", recordVerbs, func(v *Kept) *Record { return &v.Record })))
 	t.Run("record, states passing", histories(recordGame("record, states passing", recordVerbs, func(v *Passing) *Record { return &v.Record })))

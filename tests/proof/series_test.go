@@ -56,6 +56,14 @@ type Several struct {
 	Reading
 }
 
+// Enriched is a Recording whose current item has more than what events report.
+type Enriched struct {
+	_ entity.Key        `name:"Enriched" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+	C string            `dynamodbav:"c,omitempty"`
+	Reading
+}
+
 // Reading is an event of all.
 type Reading struct {
 	ID string  `dynamodbav:"id"`
@@ -70,10 +78,11 @@ const times = 7
 // ids are the ids of the events of one time, in order. They have what separates the parts of keys.
 var ids = []string{"#e#", "a", "a#b"}
 
-// fields are the fields of an event, by a function for each; event is nil without an id.
+// fields are the fields of an event, by a function for each; event is nil without an id, and more without enrichment.
 type fields[T any] struct {
 	reading func(*T) *Reading
 	event   func(*T) *string
+	more    func(*T) *string
 }
 
 func (x fields[T]) build(id string, f fact) (v T) {
@@ -97,16 +106,19 @@ func (x fields[T]) read(v T) fact {
 	if r.B != nil {
 		f.b = *r.B
 	}
+	if x.more != nil {
+		f.c = *x.more(&v)
+	}
 	return f
 }
 
-// fact is what an event reports; b is "" for nothing.
+// fact is what an event reports; b is "" for nothing. c is the enrichment of a current item.
 type fact struct {
 	at, a int
-	b     string
+	b, c  string
 }
 
-func (f fact) String() string { return fmt.Sprintf("%d:%d%s", f.at, f.a, f.b) }
+func (f fact) String() string { return fmt.Sprintf("%d:%d%s%s", f.at, f.a, f.b, f.c) }
 
 // seriesState is the current item, at 0 for none, and the stored events by their time.
 type seriesState struct {
@@ -114,7 +126,7 @@ type seriesState struct {
 	events  [times + 1]fact
 }
 
-// seriesIn is append of one or several events, remove of one, get or history.
+// seriesIn is append of one or several events, remove of one, update of the enrichment, get or history.
 type seriesIn struct {
 	verb string
 	list []fact
@@ -138,6 +150,7 @@ var (
 	spreadVerbs = []string{"append", "append", "append", "appendall", "get"}
 	aloneVerbs  = []string{"append", "append", "history"}
 	removeVerbs = []string{"append", "append", "remove", "remove", "get", "history"}
+	enrichVerbs = []string{"append", "append", "appendall", "update", "remove", "remove", "get"}
 )
 
 // lateness is what a series does with a late event.
@@ -175,6 +188,8 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 			switch in.verb {
 			case "append":
 				in.list = []fact{event(1 + rng.IntN(times))}
+			case "update":
+				in.list = []fact{{c: []string{"P", "Q"}[rng.IntN(2)]}}
 			case "remove":
 				in.list = []fact{{at: 1 + rng.IntN(times)}}
 			case "appendall":
@@ -236,6 +251,13 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], id string, 
 		return seriesOut{facts: state.stored()}, err
 	}
 	var results []timeseries.Result[T]
+	if in.verb == "update" {
+		_, err := s.Update(ctx, x.build(id, fact{}), entity.Set(x.more(entity.Fields[T]()), in.list[0].c))
+		if errors.Is(err, entity.ErrNotFound) && !entity.IsAmbiguous(err) {
+			return seriesOut{reasons: "absent"}, nil
+		}
+		return seriesOut{reasons: "updated"}, err
+	}
 	if in.verb == "remove" {
 		err := s.Remove(ctx, x.build(id, in.list[0]))
 		if errors.Is(err, entity.ErrNotFound) && !entity.IsAmbiguous(err) {
@@ -291,7 +313,7 @@ func (s seriesState) without(at int) seriesState {
 	given := gone.b != "" && gone.b == was.b
 	s.events[at] = fact{}
 	if was.at == at {
-		s.current = fact{b: was.b}
+		s.current = fact{b: was.b, c: was.c}
 	}
 	if given {
 		s.current.b = ""
@@ -304,13 +326,13 @@ func (s seriesState) without(at int) seriesState {
 			s.current.b = f.b
 		}
 	}
-	if s.current.at == 0 { // there is no event, and no enrichment
-		s.current = fact{}
+	if s.current.at == 0 { // there is no event
+		s.current = fact{c: was.c}
 	}
 	return s
 }
 
-// stepSeries is what docs/series.md says of Append, Remove, Get and History.
+// stepSeries is what docs/series.md says of Append, Update, Remove, Get and History.
 func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesOut, outcome) {
 	switch in.verb {
 	case "get":
@@ -319,6 +341,13 @@ func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesO
 		return s, seriesOut{facts: s.stored()}, outcome{}
 	}
 	f := in.list[0]
+	if in.verb == "update" {
+		if s.current == (fact{}) {
+			return s, seriesOut{reasons: "absent"}, outcome{}
+		}
+		s.current.c = f.c
+		return s, seriesOut{reasons: "updated"}, outcome{}
+	}
 	if in.verb == "remove" {
 		if s.events[f.at].at == 0 {
 			return s, seriesOut{reasons: "absent"}, outcome{}
@@ -338,6 +367,7 @@ func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesO
 		if f.b == "" {
 			f.b = s.current.b // not reported
 		}
+		f.c = s.current.c
 		s.current = f
 		return s, seriesOut{reasons: "applied"}, outcome{}
 	case late == recordsLate:

@@ -29,6 +29,9 @@ type finding struct {
 	Entity string `json:"entity,omitempty"`
 	Key    string `json:"key,omitempty"`
 	What   string `json:"what,omitempty"`
+	Remedy string `json:"remedy,omitempty"` // a command line
+
+	of *stored // the item, as far as it is known
 }
 
 // checkCommand compares tables and items with the declarations.
@@ -41,7 +44,7 @@ func (s *session) checkCommand() *cli.Command {
 				return err
 			}
 			s.resume = s.again(c, "")
-			k := &checking{s: s, counts: map[string]int{}}
+			k := &checking{s: s, c: c, counts: map[string]int{}}
 			for _, table := range s.m.tables() {
 				if err := k.table(ctx, table); err != nil {
 					return err
@@ -55,15 +58,20 @@ func (s *session) checkCommand() *cli.Command {
 // checking is one run of check.
 type checking struct {
 	s      *session
+	c      *cli.Command // nil without command lines
 	counts map[string]int
 	items  int
 	cost   migrate.Cost
 	bar    *progress
+
+	remedies []string // of the findings, each once
+	others   int      // remedies that are not kept
 }
 
 // found prints a finding.
 func (k *checking) found(f finding) error {
 	k.counts[f.Kind]++
+	k.remedy(&f)
 	p := k.s.out
 	if k.bar != nil {
 		k.bar.clear()
@@ -89,6 +97,7 @@ func (k *checking) summary() error {
 			return err
 		}
 	} else {
+		k.printRemedies()
 		p.line("%s, %s; %s", count(k.items, "item"), cmp.Or(strings.Join(parts, ", "), "all as declared"), k.cost)
 	}
 	if n > 0 {
@@ -215,7 +224,7 @@ func (m *model) translated(table string, f migrate.Finding) finding {
 			what = append(what, text)
 		}
 	}
-	x := finding{Table: table, Kind: string(f.Kind), Entity: f.Entity, Key: f.Key, What: strings.Join(what, ", ")}
+	x := finding{Table: table, Kind: string(f.Kind), Entity: f.Entity, Key: f.Key, What: strings.Join(what, ", "), of: m.keyed(table, f)}
 	if e, err := m.entity(f.Entity); f.Entity != "" && (err != nil || m.hidesKey(e)) || f.Entity == "" && m.hidesUnknown(table) {
 		x.Key = hidden
 	}
@@ -256,7 +265,7 @@ func (k *checking) page(ctx context.Context, table string, page []item.Item, cos
 	var suspects []stored
 	for _, it := range page {
 		x := k.s.m.decode(table, it, now)
-		f := finding{Table: table, Entity: x.Entity, Key: x.keyText()}
+		f := finding{Table: table, Entity: x.Entity, Key: x.keyText(), of: &x}
 		switch {
 		case x.model == nil && k.s.m.elsewhere(table, it):
 		case x.model == nil:
@@ -320,7 +329,7 @@ func (k *checking) orphans(ctx context.Context, table string, suspects []stored,
 				continue
 			}
 		}
-		if err := k.found(finding{Table: table, Kind: string(migrate.Orphaned), Entity: x.Entity, Key: x.keyText(), What: strings.TrimSpace(string(x.Kind) + " " + x.Of)}); err != nil {
+		if err := k.found(finding{Table: table, Kind: string(migrate.Orphaned), Entity: x.Entity, Key: x.keyText(), What: strings.TrimSpace(string(x.Kind) + " " + x.Of), of: &x}); err != nil {
 			return err
 		}
 	}

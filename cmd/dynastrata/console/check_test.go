@@ -83,6 +83,31 @@ func TestCheck_FindsWhatDoesNotBelong(t *testing.T) {
 	golden(t, "check/program.txt", sorted(r.out))
 }
 
+// The command lines that check prints mend what it has found.
+func TestCheck_PrintsWhatMends(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.story()
+	l.spoil()
+	r := l.embedded("", "check")
+	require.Equal(t, ExitFindings, r.code, r.err)
+	run := 0
+	for line := range strings.Lines(r.out) {
+		if args, ok := strings.CutPrefix(line, "$ dynastrata --table TABLE "); ok {
+			r := l.embedded("", append([]string{"--yes"}, strings.Fields(args)...)...)
+			require.Equal(t, ExitOK, r.code, "%s: %s", args, r.err)
+			run++
+		}
+	}
+	require.Equal(t, 4, run, r.out)
+	r = l.embedded("", "check")
+	require.Equal(t, ExitFindings, r.code, r.err)
+	for _, mended := range []string{"orphaned", "outdated"} {
+		require.NotContains(t, r.out, mended)
+	}
+	require.Contains(t, l.embedded("", "--json", "check").out, `"remedy":"dynastrata --table TABLE query --related Employee employeeId=e-4"`)
+}
+
 func TestCheck_ComparesTables(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

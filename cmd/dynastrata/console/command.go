@@ -21,11 +21,16 @@ import (
 func (s *session) root() *cli.Command {
 	root := &cli.Command{
 		Name: s.app.called(), Usage: "see what is in a table, check it, mend it",
-		Flags: s.flags(), EnableShellCompletion: true, Version: version(), Action: missingCommand,
+		Flags: s.flags(), EnableShellCompletion: true, ConfigureShellCompletionCommand: shownCompletion, Version: version(), Action: missingCommand,
 		Commands: s.commands(),
 	}
 	strict(root)
 	return root
+}
+
+// shownCompletion shows the command completion in the help.
+func shownCompletion(c *cli.Command) {
+	c.Hidden, c.Usage = false, "print the script for a shell: bash, zsh, fish or pwsh"
 }
 
 // version returns the version of the command in the running program: that of its module, "(devel)" in a checkout of it.
@@ -120,32 +125,13 @@ func (s *session) again(c *cli.Command, flag string) string {
 	if flag != "" {
 		untold += ", with " + flag
 	}
-	if u, err := url.Parse(c.String("endpoint")); err != nil || u.User != nil {
+	words := s.flagged(c, s.flags())
+	if words == nil {
 		return untold
 	}
-	words := []string{s.app.called()}
-	add := func(all []cli.Flag) {
-		for _, f := range all {
-			name := f.Names()[0]
-			switch v := c.Value(name).(type) {
-			case bool:
-				if v && c.IsSet(name) && name != "yes" {
-					words = append(words, "--"+name)
-				}
-			case []string:
-				for _, one := range v {
-					words = append(words, "--"+name, quoted(one))
-				}
-			default:
-				if c.IsSet(name) {
-					words = append(words, "--"+name, quoted(fmt.Sprint(v)))
-				}
-			}
-		}
-	}
-	add(s.flags())
+	words = append([]string{s.app.called()}, words...)
 	words = append(words, strings.Fields(strings.TrimPrefix(c.FullName(), c.Root().Name))...)
-	add(slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool { return f.Names()[0] == "help" }))
+	words = append(words, s.flagged(c, slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool { return f.Names()[0] == "help" }))...)
 	if flag != "" && !c.Bool(strings.TrimPrefix(flag, "--")) {
 		words = append(words, flag)
 	}
@@ -157,6 +143,59 @@ func (s *session) again(c *cli.Command, flag string) string {
 		words = append(words, quoted(arg))
 	}
 	return strings.Join(words, " ")
+}
+
+// flagged returns flags as they were given, without --yes; nil if the endpoint has a secret.
+func (s *session) flagged(c *cli.Command, all []cli.Flag) []string {
+	words := []string{}
+	if u, err := url.Parse(c.String("endpoint")); err != nil || u.User != nil {
+		return nil
+	}
+	for _, f := range all {
+		name := f.Names()[0]
+		switch v := c.Value(name).(type) {
+		case bool:
+			if v && c.IsSet(name) && name != "yes" {
+				words = append(words, "--"+name)
+			}
+		case []string:
+			for _, one := range v {
+				words = append(words, "--"+name, quoted(one))
+			}
+		default:
+			if c.IsSet(name) {
+				words = append(words, "--"+name, quoted(fmt.Sprint(v)))
+			}
+		}
+	}
+	return words
+}
+
+// line returns a command line of the program, with the flags that say where the tables are, for a shell; "" if one of these is secret.
+func (s *session) line(c *cli.Command, words ...string) string {
+	flags := s.flagged(c, slices.DeleteFunc(s.flags(), func(f cli.Flag) bool {
+		return !slices.Contains([]string{"lock", "table", "endpoint", "region"}, f.Names()[0])
+	}))
+	if flags == nil {
+		return ""
+	}
+	return strings.Join(slices.Concat([]string{s.app.called()}, flags, words), " ")
+}
+
+// words returns the entity and key parts of an item, for a shell; nil if a part is hidden.
+func (x stored) words() []string {
+	all := []string{quoted(x.Entity)}
+	for _, p := range x.Parts {
+		if p.Value == hidden {
+			return nil
+		}
+		text := fmt.Sprint(p.Plain)
+		if b, ok := p.Plain.([]byte); ok {
+			text = string(b)
+		}
+		all = append(all, quoted(p.Name+"="+text))
+	}
+	return all
 }
 
 var bare = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
@@ -190,7 +229,7 @@ func (s *session) target(args []string) (*entityModel, given, error) {
 }
 
 func (s *session) commands() []*cli.Command {
-	all := []*cli.Command{s.schemaCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
+	all := []*cli.Command{s.schemaCommand(), s.findCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
 		s.undeleteCommand(), s.revertCommand(), s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand(), s.lockCommand(), s.studioCommand()}
 	if s.app.Vet != nil {
 		all = append(all, s.vetCommand())

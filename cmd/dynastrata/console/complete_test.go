@@ -49,6 +49,7 @@ var completions = []struct{ args, lock, program string }{
 	{"run purge", "", "Employee Telemetry"},
 	{"run purge Telemetry channel=c-1", "deviceId=", "="},
 	{"run rewrite", "", "Employee Telemetry"},
+	{"find", "", ""},
 	{"check", "", ""},
 	{"load", "", ""}, // the shell completes files
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -68,13 +69,18 @@ type Program struct {
 }
 
 // Main runs the command with the arguments of the process, and exits with one of the codes in docs/command.md. A program of which it
-// is a subcommand gives the words before its arguments: Main(app, "table") runs "shop table show Employee". An interrupt ends the
-// command after the request that is under way, and a second one at once.
+// is a subcommand gives the words before its arguments: Main(app, "table") runs "shop table show Employee", and returns, having done
+// nothing, if the arguments do not begin with these words. An interrupt ends the command after the request that is under way, and a
+// second one at once.
 func Main(app App, subcommand ...string) {
+	args := os.Args[min(1, len(os.Args)):]
+	if len(args) < len(subcommand) || !slices.Equal(args[:len(subcommand)], subcommand) {
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	app.name = strings.Join(append([]string{filepath.Base(os.Args[0])}, subcommand...), " ")
-	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[min(1+len(subcommand), len(os.Args)):]))
+	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args[len(subcommand):]))
 }
 
 // Streams are the input and output of a command. Colours and progress bars need an *os.File that is a terminal.
@@ -319,6 +325,11 @@ func (s *session) confirm(ctx context.Context, c *cli.Command, what string) erro
 	if c.Bool("yes") {
 		return nil
 	}
+	return s.ask(ctx, what)
+}
+
+// ask asks, and returns errDeclined without a yes.
+func (s *session) ask(ctx context.Context, what string) error {
 	s.err.write(printable(what, false) + " [y/N] ")
 	answers := make(chan string, 1)
 	go func() { // ends with the answer, or with the process

@@ -45,7 +45,10 @@ func versionOf(x stored) int64 { return layout.StoredVersion(x.model.s, x.raw) }
 func (s *session) logCommand() *cli.Command {
 	return &cli.Command{
 		Name: "log", Usage: "print the history of an item, newest first", ArgsUsage: "entity part=value…",
-		Flags:         []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "print at most so many states"}},
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "limit", Usage: "print at most so many states"},
+			&cli.BoolFlag{Name: "changes", Usage: "print what changed, with the values before and after"},
+		},
 		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			f, e, err := s.readFamily(ctx, c)
@@ -58,21 +61,32 @@ func (s *session) logCommand() *cli.Command {
 				n = min(n, limit)
 			}
 			if s.out.json {
-				for _, x := range states[:n] {
-					if err := s.out.object(x.object()); err != nil {
+				for i, x := range states[:n] {
+					out := x.object()
+					if all := changesOf(e, states, i); len(all) > 0 {
+						out["changes"] = plainChanges(all)
+					}
+					if err := s.out.object(out); err != nil {
 						return err
 					}
 				}
 				return nil
 			}
-			rows := [][]string{{"version", "state", "written", "changed"}}
+			who := e.contexts()
+			rows := [][]string{slices.Concat([]string{"version", "state", "written"}, who, []string{"changed"})}
 			if e.has("timeseries.Events") {
 				rows[0] = []string{strings.Join(e.order, "#"), "", "accepted", "reported"}
 			}
 			for i, x := range states[:n] {
 				rows = append(rows, s.logRow(e, states, i, x))
 			}
-			s.out.table(rows)
+			if s.out.fits(rows) && !c.Bool("changes") {
+				s.out.table(rows)
+			} else {
+				for i, row := range rows[1:] {
+					s.out.tree(s.logRecord(e, states, i, rows[0], row))
+				}
+			}
 			if n < len(states) {
 				s.out.line("%s", s.out.faint(fmt.Sprintf("%d of %s", n, count(len(states), "state"))))
 			}
@@ -96,7 +110,7 @@ func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []str
 	if x.Deleted {
 		state += " (deleted)"
 	}
-	if x.Restored {
+	if x.Restored || !x.Deleted && x.Kind != KindDeleted && i+1 < len(states) && (states[i+1].Deleted || states[i+1].Kind == KindDeleted) {
 		state += " (restored)"
 	}
 	written := ""
@@ -112,12 +126,68 @@ func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []str
 		changed = "unknown"
 	case i+1 < len(states):
 		var names []string
-		for _, d := range differences(states[i+1], x) {
+		for _, d := range changesOf(e, states, i) {
 			names = append(names, s.marked(item.Text(d.name), d.odd()))
 		}
 		changed = cmp.Or(strings.Join(names, ", "), "nothing")
 	}
-	return []string{strconv.FormatInt(versionOf(x), 10), state, written, changed}
+	row := []string{strconv.FormatInt(versionOf(x), 10), state, written}
+	for _, name := range e.contexts() {
+		f, _ := x.attr(name)
+		row = append(row, f.Value)
+	}
+	return append(row, changed)
+}
+
+// logRecord returns a row of a history as a tree: what changed with the values before and after, for a version that has one before it.
+func (s *session) logRecord(e *entityModel, states []stored, i int, header, row []string) node {
+	n := node{text: strings.TrimSpace(header[0] + " " + row[0] + "  " + row[1])}
+	last := len(row) - 1
+	for j := 2; j < last; j++ {
+		if row[j] != "" {
+			n.sub = append(n.sub, node{text: header[j] + " " + row[j]})
+		}
+	}
+	all := changesOf(e, states, i)
+	if len(all) == 0 {
+		n.sub = append(n.sub, node{text: header[last] + " " + row[last]})
+	}
+	for _, d := range all {
+		n.sub = append(n.sub, node{text: d.text()})
+	}
+	return n
+}
+
+// contexts returns the attributes that say who wrote a state, and why.
+func (e *entityModel) contexts() (names []string) {
+	for _, a := range e.s.Attrs {
+		if a.Role.Context != "" {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// changesOf returns what a version changed, besides who wrote it and why. It returns nothing for an event, and for a version without one before
+// it, or without its content.
+func changesOf(e *entityModel, states []stored, i int) []difference {
+	if i+1 >= len(states) || states[i].Kind == KindEvent || bind.Omitted(e.s, states[i].raw) != nil || bind.Omitted(e.s, states[i+1].raw) != nil {
+		return nil
+	}
+	who := e.contexts()
+	return slices.DeleteFunc(differences(states[i+1], states[i]), func(d difference) bool { return slices.Contains(who, d.name) })
+}
+
+// plainChanges returns differences for --json.
+func plainChanges(all []difference) map[string]any {
+	out := map[string]any{}
+	for _, d := range all {
+		both := map[string]any{"old": d.old.Plain, "new": d.new.Plain}
+		if out[d.name] = both; d.odd() {
+			both["undeclared"] = true
+		}
+	}
+	return out
 }
 
 // difference is an attribute that two states have not in common.
@@ -214,6 +284,41 @@ func (e *entityModel) withoutVersions(args []string) bool {
 // beginning is the beginning of a time: a date, or one with a time of day. A number that begins another number is a different one.
 var beginning = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d(:\d\d(:\d\d(\.\d+)?)?)?)?Z?$`)
 
+// stateAt returns the state that an item had at a time, as versioned.History.At; of a series the newest event that is not later.
+func (s *session) stateAt(ctx context.Context, e *entityModel, primary item.Item, text string) (stored, error) {
+	clock := e.s.UpdatedAt
+	if len(e.order) > 0 {
+		clock = e.s.Attr(e.order[0])
+	}
+	if clock == nil || !clock.Time {
+		return stored{}, invalid(bind.CodeConsoleName, "--at needs times in the states of %s: the role updated_at, or orderBy of a series", e.s.Name)
+	}
+	t, err := instant(text)
+	if err != nil {
+		return stored{}, invalid(bind.CodeConsoleName, "--at must be %s", anInstant)
+	}
+	f, err := s.family(ctx, e, primary)
+	if err != nil {
+		return stored{}, err
+	}
+	states := f.states(e)
+	for i, x := range states {
+		at, err := clock.Format.FromValue(x.raw[clock.Name])
+		if err != nil || at.After(t) {
+			continue
+		}
+		if i > 0 && x.Kind != KindEvent && versionOf(states[i-1]) > versionOf(x)+1 {
+			return stored{}, fmt.Errorf("%w: the state at that time is one of versions %d to %d, which have expired", errNotFound, versionOf(x)+1, versionOf(states[i-1])-1)
+		}
+		return x, nil
+	}
+	if n := len(states); n > 0 {
+		first, _ := states[n-1].attr(clock.Name)
+		return stored{}, fmt.Errorf("%w: the oldest state of %s with this key is of %s", errNotFound, e.s.Name, first.Value)
+	}
+	return stored{}, s.absentIn(f, e)
+}
+
 // pick returns the state with a version, or the event with a value of orderBy and id. Of a time, what no other event begins with is
 // enough.
 func pick(states []stored, name string) (stored, error) {
@@ -242,7 +347,14 @@ func pick(states []stored, name string) (stored, error) {
 	if len(names) > nearest {
 		some, names = "the nearest are", near(names, name)
 	}
-	return stored{}, invalid(bind.CodeConsoleName, "there is no version %s; %s: %s", name, some, cmp.Or(strings.Join(names, ", "), "none"))
+	what := "version"
+	if len(states) > 0 && states[0].Kind == KindEvent {
+		what = "event"
+		if m := states[0].model; m != nil && m.s.Attr(m.order[0]).Time && !isTime {
+			some = "give " + anInstant + "; " + some
+		}
+	}
+	return stored{}, invalid(bind.CodeConsoleName, "there is no %s %s; %s: %s", what, name, some, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // nearest is how many states an error suggests.
@@ -269,14 +381,7 @@ func near(names []string, name string) []string {
 func (s *session) printDiff(a, b stored) error {
 	all := differences(a, b)
 	if s.out.json {
-		out := map[string]any{}
-		for _, d := range all {
-			both := map[string]any{"old": d.old.Plain, "new": d.new.Plain}
-			if out[d.name] = both; d.odd() {
-				both["undeclared"] = true
-			}
-		}
-		return s.out.object(out)
+		return s.out.object(plainChanges(all))
 	}
 	if len(all) == 0 {
 		s.out.line("no difference")

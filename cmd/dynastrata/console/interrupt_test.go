@@ -30,12 +30,14 @@ const (
 	childEndpoint = "CONSOLE_TEST_ENDPOINT"
 	childKey      = "CONSOLE_TEST_KEY"     // access key
 	childWords    = "CONSOLE_TEST_WORDS"   // of the program, before those of the command
+	childNotMeant = 77                     // exit code of a process whose Main returns
 	childProgram  = "CONSOLE_TEST_PROGRAM" // the table, if the process has the declarations
 )
 
 func TestMain(m *testing.M) {
 	if endpoint := os.Getenv(childEndpoint); endpoint != "" {
 		Main(childApp(endpoint, os.Getenv(childProgram)), strings.Fields(os.Getenv(childWords))...)
+		os.Exit(childNotMeant)
 	}
 	os.Exit(m.Run())
 }
@@ -153,6 +155,7 @@ var interrupted = []struct {
 }{
 	{"check", "check", "Scan", "check TABLE", false},
 	{"check-program", "check", "Scan", "check TABLE", true},
+	{"find", "find --scan nobody", "Scan", "read TABLE 0", false},
 	{"dump", "dump --out /dev/null", "Scan", "dump TABLE", false},
 	{"load", "--yes load FILE", "BatchWriteItem", "load 0", false},
 	{"plan-rewrite", "plan rewrite Employee", "Scan", "read Employee 0", true},
@@ -164,6 +167,8 @@ var interrupted = []struct {
 	{"purge", "--yes run purge Telemetry channel=c-1 deviceId=d-7", "Write", "1 of about", true},
 	{"question", "run repair Employee", "", "[y/N]", true},
 }
+
+var itemsRead = regexp.MustCompile(`(read TABLE |█ )\d+( of about \d+)?`)
 
 // ^C ends each long command during a request, with its exit code, and the command says how to go on.
 func TestInterrupt_EndsEachLongCommand(t *testing.T) {
@@ -199,6 +204,9 @@ func TestInterrupt_EndsEachLongCommand(t *testing.T) {
 		cancel()
 		close(over)
 		text := strings.ReplaceAll(l.recorded(p.screen), file, "FILE")
+		if c.name == "restore" { // what earlier commands have left depends on when they were interrupted
+			text = itemsRead.ReplaceAllString(text, "${1}N")
+		}
 		require.Equal(t, ExitInterrupted, code, "%s: %s", c.name, text)
 		golden(t, "terminal/interrupt/"+c.name+".txt", "$ dynastrata "+c.args+"\n"+bars.ReplaceAllString(text, "$1"))
 	}

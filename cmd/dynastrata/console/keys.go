@@ -53,8 +53,18 @@ func (g given) only(keys ...*schema.KeyDef) error {
 	return nil
 }
 
+// instant reads a time in RFC 3339, or the beginning of one in UTC: a date, or one with a time of day, that lacks seconds or the zone.
+func instant(text string) (t time.Time, err error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", time.DateOnly} {
+		if t, err = time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return t, err
+}
+
 // anInstant describes how a time is given.
-const anInstant = "a time, such as 2026-04-22T12:00:00Z"
+const anInstant = "a time, such as 2026-04-22T12:00:00Z or 2026-04-22"
 
 // examples are values of kinds of key parts that not every text is.
 var examples = map[key.Kind]string{key.Int: "a whole number, such as -42", key.Uint: "a whole number from 0, such as 42", key.Bool: "true or false", key.Time: anInstant}
@@ -70,7 +80,7 @@ func value(f *key.Field, text string) (key.Value, error) {
 	case key.Bool:
 		v.B, err = strconv.ParseBool(text)
 	case key.Time:
-		if v.T, err = time.Parse(time.RFC3339Nano, text); err != nil && !f.Time.Text() {
+		if v.T, err = instant(text); err != nil && !f.Time.Text() {
 			v.T, err = f.Time.Parse(text)
 		}
 	}
@@ -83,7 +93,7 @@ func value(f *key.Field, text string) (key.Value, error) {
 // native reads the value of an attribute that is a key itself.
 func native(a *schema.Attr, text string) (types.AttributeValue, error) {
 	if a.Time {
-		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		if t, err := instant(text); err == nil {
 			return a.Format.Value(t)
 		}
 		if a.Format.Text() {

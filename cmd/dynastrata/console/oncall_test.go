@@ -48,9 +48,12 @@ type byKey struct{}
 
 func as(ctx context.Context, by By) context.Context { return context.WithValue(ctx, byKey{}, by) }
 
+// late is a noon at which nothing has expired for the clock of DynamoDB Local, which removes what has.
+var late = noon.AddDate(10, 0, 0)
+
 func newOnCall(t *testing.T) onCall {
 	t.Helper()
-	l := &lab{t: t, now: noon, prefix: rand.Text()[:5], lock: "dynastrata.lock"}
+	l := &lab{t: t, now: late, prefix: rand.Text()[:5], lock: "dynastrata.lock"}
 	l.client, l.table = localdb.Test(t)
 	l.db = entity.Must(entity.Open(l.client, entity.Config{Table: l.table, Clock: func() time.Time { return l.now }, FromContext: func(ctx context.Context, name string) (string, bool) {
 		by, ok := ctx.Value(byKey{}).(By)
@@ -206,7 +209,7 @@ func TestRestore_DoesWhatItsDryRunSays(t *testing.T) {
 	}
 	entity.Must(o.customers.Create(ctx, Customer{Tenant: "t-1", ID: "c-9", Email: "b@x"}))
 	dry := o.do(ExitOK, "--actor ann run restore --dry-run Customer")
-	for _, want := range []string{"would restore Customer tenant=t-1 id=c-3, deleted at 2026-04-22T12:00:01", "not restored Customer tenant=t-1 id=c-2: email is taken by Customer tenant=t-1 id=c-9", "email is that of another that is restored", "would restore 2 items, and not 2 others"} {
+	for _, want := range []string{"would restore Customer tenant=t-1 id=c-3, deleted at 2036-04-22T12:00:01", "not restored Customer tenant=t-1 id=c-2: email is taken by Customer tenant=t-1 id=c-9", "email is that of another that is restored", "would restore 2 items, and not 2 others"} {
 		require.Contains(t, dry.out, want)
 	}
 	require.Contains(t, o.do(ExitOK, "--json --actor ann run restore --dry-run Customer").out, `"items":2`)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -23,7 +24,10 @@ import (
 func (s *session) getCommand() *cli.Command {
 	return &cli.Command{
 		Name: "get", Usage: "print the current item of a key", ArgsUsage: "entity part=value…",
-		Flags:         []cli.Flag{&cli.StringFlag{Name: "version", Usage: "print a version, or an event by its time, as log lists them"}},
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "version", Usage: "print a version, or an event by its time, as log lists them"},
+			&cli.StringFlag{Name: "at", Usage: "print the state at a time, such as 2026-04-22T12:00:00Z; of a date, that at its beginning in UTC"},
+		},
 		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
@@ -37,7 +41,15 @@ func (s *session) getCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			x, err := s.state(ctx, e, primary, c.String("version"))
+			var x stored
+			if at := c.String("at"); at != "" {
+				if c.IsSet("version") {
+					return &usageError{c, errors.New("--version and --at exclude each other")}
+				}
+				x, err = s.stateAt(ctx, e, primary, at)
+			} else {
+				x, err = s.state(ctx, e, primary, c.String("version"))
+			}
 			if err != nil {
 				return err
 			}

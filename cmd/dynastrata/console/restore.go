@@ -92,6 +92,9 @@ func (r *restorer) attribute(path string, words []string) {
 		if format, ok := strings.CutPrefix(word, "time="); ok {
 			a.Format, a.Time = timeFormat(format), true
 		}
+		if name, ok := strings.CutPrefix(word, "context="); ok {
+			a.Role.Context = name
+		}
 		a.Role.Roles = append(a.Role.Roles, schema.Role(word))
 	}
 	a.Append = slices.Contains(words, string(schema.Append))

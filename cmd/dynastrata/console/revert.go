@@ -60,12 +60,10 @@ func (s *session) revert(ctx context.Context, c *cli.Command) error {
 	}
 	from := versionOf(live[0])
 	p := proposal{title: fmt.Sprintf("give %s %s, now version %d, the content of version %s", w.e.s.Name, live[0].keyText(), from, args[last])}
-	names := map[string]any{}
 	for _, d := range changes {
 		p.lines = append(p.lines, d.text())
-		names[d.name] = map[string]any{"old": d.old.Plain, "new": d.new.Plain}
 	}
-	p.lines, p.fields = append(p.lines, lines...), map[string]any{"name": w.e.s.Name, "version": from, "changed": names}
+	p.lines, p.fields = append(p.lines, lines...), map[string]any{"name": w.e.s.Name, "version": from, "changed": plainChanges(changes)}
 	if yes, err := s.agreed(ctx, c, p); !yes {
 		return err
 	}
@@ -96,8 +94,12 @@ func (s *session) reverted(w written, now, past stored) ([]difference, error) {
 
 // text returns a difference on one line.
 func (d difference) text() string {
-	if d.old.Value == hidden || d.new.Value == hidden {
-		return item.Text(d.name) + ": " + hidden
+	name := item.Text(d.name)
+	if d.odd() {
+		name += " " + notDeclared
 	}
-	return item.Text(d.name) + ": " + cmp.Or(d.old.Value, "–") + " → " + cmp.Or(d.new.Value, "–")
+	if d.old.Value == hidden || d.new.Value == hidden {
+		return name + ": " + hidden
+	}
+	return name + ": " + cmp.Or(d.old.Value, "–") + " → " + cmp.Or(d.new.Value, "–")
 }

@@ -124,7 +124,7 @@ func TestQuery_OfShardsIsInOneOrder(t *testing.T) {
 // Meter is a series whose events are in several partitions.
 type Meter struct {
 	_ entity.Key        `name:"Meter" pk:"$#{meter}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" ttl:"7d" late:"record" shards:"4"`
+	_ timeseries.Events `orderBy:"at" late:"record" shards:"4"`
 
 	Meter string    `dynamodbav:"meter"`
 	At    time.Time `dynamodbav:"at" entity:"time=s"`

@@ -36,7 +36,7 @@ func TestUsage_MistakesAreRefusedByEachCommand(t *testing.T) {
 	for _, args := range []string{
 		"", "nope", "--nope", "run", "run nope", "plan", "plan nope", "schema --nope", "show --nope", "get --nope", "query --limit x", "log --nope", "diff --nope", "tail --limit x", "check --nope",
 		"plan scan --nope", "plan rebuild --nope", "plan rewrite --nope", "dump --out", "load --nope", "run rebuild --nope", "run catchup --nope", "run repair --nope", "run restore --nope",
-		"run purge --nope", "undelete --nope", "revert --nope", "run rewrite --ends Employee x", "run rewrite --nope", "check Employee", "plan scan Employee Telemetry", "plan rebuild visits visits", "load a b", "run repair Employee email x", "run rewrite Employee x", "run catchup visits x",
+		"run purge --nope", "undelete --nope", "find --limit x", "revert --nope", "run rewrite --ends Employee x", "run rewrite --nope", "check Employee", "plan scan Employee Telemetry", "plan rebuild visits visits", "load a b", "run repair Employee email x", "run rewrite Employee x", "run catchup visits x",
 	} {
 		code, out, errs := run(strings.Fields(args)...)
 		require.Equal(t, ExitUsage, code, "%q: %s", args, errs)
@@ -189,10 +189,13 @@ func TestMain_CanBeASubcommand(t *testing.T) {
 	code, out := run("database", "table", "--lock", l.lock, "schema", "Employee")
 	require.Equal(t, ExitOK, code, out)
 	require.Contains(t, out, "Employee  table")
-	for _, args := range [][]string{{"database", "table"}, {"database"}} {
+	code, out = run("database", "table")
+	require.Equal(t, ExitUsage, code, out)
+	require.Contains(t, out, " database table [global options]")
+	for _, args := range [][]string{{"database"}, {}, {"serve"}, {"database", "tables", "schema"}, {"table", "database"}} { // the program goes on
 		code, out = run(args...)
-		require.Equal(t, ExitUsage, code, out)
-		require.Contains(t, out, " database table [global options]")
+		require.Equal(t, childNotMeant, code, out)
+		require.Empty(t, out)
 	}
 }
 
@@ -204,7 +207,7 @@ func TestJSON_IsOneObjectALine(t *testing.T) {
 	for _, args := range []string{
 		"schema", "schema Employee", "show Employee employeeId=e-1", "get Employee employeeId=e-1", "query Employee byTenant tenantId=t-1", "log Employee employeeId=e-1", "diff Employee employeeId=e-1 1 3",
 		"check", "plan scan", "plan rebuild visits", "plan rewrite Employee", "dump", "tail --from-start --limit 3", "run rebuild --dry-run visits", "--yes run rebuild visits", "query Timeline-visits",
-		"--yes run catchup visits", "--yes run repair Employee", "run restore --dry-run Employee", "run purge --dry-run Employee employeeId=e-1", "run rewrite --dry-run Employee", "--yes run rewrite Employee",
+		"--yes run catchup visits", "--yes run repair Employee", "run restore --dry-run Employee", "find --scan e-1", "log --changes Employee employeeId=e-1", "get --at 2026-04-23 Employee employeeId=e-1", "run purge --dry-run Employee employeeId=e-1", "run rewrite --dry-run Employee", "--yes run rewrite Employee",
 	} {
 		r := l.embedded("", append([]string{"--json"}, strings.Fields(args)...)...)
 		require.Contains(t, []int{ExitOK, ExitFindings}, r.code, "%s: %s", args, r.err)

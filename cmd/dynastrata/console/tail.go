@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -154,13 +153,12 @@ func (t *tail) printOne(table string, r stream.Record) error {
 		return nil
 	}
 	name := changeName(x, r)
-	var changed, shown []string
+	var changed []string
+	var all []difference
 	if r.Old != nil && r.New != nil {
-		for _, d := range differences(t.s.m.decode(table, r.Old, t.s.app.Clock()), x) {
-			changed, shown = append(changed, d.name), append(shown, d.name)
-			if d.odd() {
-				shown[len(shown)-1] += " " + notDeclared
-			}
+		all = differences(t.s.m.decode(table, r.Old, t.s.app.Clock()), x)
+		for _, d := range all {
+			changed = append(changed, d.name)
 		}
 	}
 	p := t.s.out
@@ -168,17 +166,20 @@ func (t *tail) printOne(table string, r stream.Record) error {
 		out := x.object()
 		out["change"], out["time"] = name, r.Time
 		if len(changed) > 0 {
-			out["changed"] = changed
+			out["changed"], out["changes"] = changed, plainChanges(all)
 		}
 		if err := p.object(out); err != nil {
 			return err
 		}
 	} else {
-		text := fmt.Sprintf("%s  %s %s %s", r.Time.Format(time.RFC3339), p.kind(x.Kind), p.bold(name), strings.TrimSpace(x.Entity+" "+x.keyText()+" "+x.Of))
-		if len(changed) > 0 {
-			text += p.faint("  " + printable(strings.Join(shown, ", "), false))
+		what := p.bold(name)
+		if _, typed := changeNames[x.Kind]; !typed { // the name of another change does not say of what
+			what = p.kind(x.Kind) + " " + what
 		}
-		p.line("%s", text)
+		p.line("%s  %s %s", r.Time.Format(time.RFC3339), what, strings.TrimSpace(x.Entity+" "+x.keyText()+" "+x.Of))
+		for _, d := range all {
+			p.line("    %s", d.text())
+		}
 	}
 	if p.failed != nil {
 		return p.failed

@@ -191,3 +191,9 @@ func (i *id) UnmarshalText(b []byte) error      { return nil }
 func (d date) MarshalText() ([]byte, error)     { return nil, nil }
 func (d *date) UnmarshalText(text []byte) error { return nil }
 func (printed) String() string                  { return "" }
+
+type ofNobody struct {
+	_     entity.Key `name:"Wrong" pk:"$#{id}"`
+	ID    string     `dynamodbav:"id" entity:"subject"`
+	Count int        `dynamodbav:"count" entity:"subject"` // want `EDD-9035: subject needs a string`
+}
