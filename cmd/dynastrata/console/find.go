@@ -24,7 +24,7 @@ const (
 	stateCurrent = "current"
 	stateExpired = "expired" // stored, and gone for reads and writes
 	stateDeleted = "deleted" // there is a deleted copy
-	stateGone    = "gone"    // only versions, events or a claim are left
+	stateHistory = "history" // only versions, events or a claim are there
 )
 
 // An itemFound is an item as it is now, that has or had the values of a search.
@@ -51,14 +51,15 @@ type word struct{ attr, text string } // attr is "" for any attribute
 
 // Limits of a search.
 const (
-	mostWords = 4
-	mostPages = 5 // of one query
+	mostWords   = 4
+	longestWord = 200 // in bytes, so that a key of these is no longer than DynamoDB takes
+	mostPages   = 5   // of one query
 )
 
 // newFinder returns a search for items that have each of the words: a value, or attribute=value.
 func (s *session) newFinder(words []string, most int) (*finder, error) {
-	if len(words) == 0 || len(words) > mostWords || slices.Contains(words, "") {
-		return nil, invalid(bind.CodeConsoleKey, "give 1 to %d values that an item has; attribute=value looks in one attribute", mostWords)
+	if len(words) == 0 || len(words) > mostWords || slices.ContainsFunc(words, func(text string) bool { return text == "" || len(text) > longestWord }) {
+		return nil, invalid(bind.CodeConsoleKey, "give 1 to %d values that an item has, of up to %d bytes; attribute=value looks in one attribute", mostWords, longestWord)
 	}
 	f := &finder{s: s, most: most, seen: map[string]bool{}}
 	for _, text := range words {
@@ -268,13 +269,13 @@ func (f *finder) add(ctx context.Context, e *entityModel, primary item.Item, y *
 	}
 	if x.By = f.in(x.stored); x.By == nil && y != nil {
 		if x.State == "" {
-			x.State, x.stored = stateGone, *y
+			x.State, x.stored = stateHistory, *y
 		}
 		where := " of " + strings.TrimSpace(string(y.Kind)+" "+y.Of)
 		for _, name := range f.in(*y) {
 			x.By = append(x.By, name+where)
 		}
-		if y.Kind == KindSentinel && x.State == stateGone {
+		if y.Kind == KindSentinel && x.State == stateHistory {
 			x.By = []string{"the claim of " + y.Of}
 		}
 	}
@@ -304,18 +305,38 @@ func (f *finder) now(ctx context.Context, e *entityModel, primary item.Item) (x 
 		}
 		x.State = stateExpired
 	}
-	if !e.has("lifecycle.SoftDelete") {
+	if e.has("lifecycle.SoftDelete") {
+		if y, err := f.last(ctx, layout.QueryRelated(e.s, e.table, primary, schema.CopyInfix)); err != nil {
+			return x, err
+		} else if y != nil {
+			return itemFound{stored: *y, State: stateDeleted}, nil
+		}
+	}
+	if it != nil || !e.s.SK.Written() || len(e.kinds()) == 1 {
 		return x, nil
 	}
-	newest := engine.QueryInput(layout.QueryRelated(e.s, e.table, primary, schema.CopyInfix))
-	newest.ScanIndexForward, newest.Limit = aws.Bool(false), aws.Int32(1)
-	for it, err := range f.s.query(ctx, newest, &f.cost) {
-		if err == nil {
-			x.stored, x.State = f.s.m.decode(e.table, it, clock), stateDeleted
+	for _, partition := range append(layout.EventPartitions(e.s, primary), primary) {
+		if y, err := f.last(ctx, layout.QueryRelated(e.s, e.table, partition, "")); err != nil {
+			return x, err
+		} else if y != nil && y.model == e {
+			return itemFound{stored: *y, State: stateHistory}, nil
 		}
-		return x, err
 	}
 	return x, nil
+}
+
+// last returns the last item of a range; nil for none.
+func (f *finder) last(ctx context.Context, r *layout.Range) (*stored, error) {
+	in := engine.QueryInput(r)
+	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(1)
+	for it, err := range f.s.query(ctx, in, &f.cost) {
+		if err != nil {
+			return nil, err
+		}
+		x := f.s.m.decode(*in.TableName, it, f.s.app.Clock())
+		return &x, nil
+	}
+	return nil, nil
 }
 
 // in returns the attributes of an item that have the words, a name for each word; nil if one is in none.
