@@ -47,8 +47,8 @@ func (d *studioData) entity(e *entityModel) studio.Entity {
 	m := d.s.m
 	v := m.show(e)
 	out := studio.Entity{
-		Name: e.s.Name, Table: e.table, Derived: e.derived != "", Series: e.has("timeseries.Events"), Versions: e.has("versioned.Retain"),
-		Trash: e.has("lifecycle.SoftDelete"), Features: v.Features, Secrets: v.Secrets, HidesKey: m.hidesKey(e),
+		Name: e.s.Name, Table: e.table, Derived: e.derived != "", Series: e.has("timeseries.Events"),
+		Features: v.Features, Secrets: v.Secrets, HidesKey: m.hidesKey(e),
 		Writable: slices.ContainsFunc(d.s.stores, func(x store) bool { return x.name() == e.s.Name }),
 	}
 	for i, k := range v.Keys {
@@ -64,9 +64,6 @@ func (d *studioData) entity(e *entityModel) studio.Entity {
 	}
 	for _, x := range v.Stored {
 		out.Stored = append(out.Stored, studio.Stored{Kind: string(x.Kind), Partition: x.Partition, Sort: x.Sort, Lives: x.Lives})
-	}
-	for _, u := range e.uniques {
-		out.Unique = append(out.Unique, u.name)
 	}
 	for _, a := range v.Attrs {
 		if strings.ContainsAny(a.Name, ".[{") {

@@ -30,7 +30,6 @@ type browseView struct {
 	NextPage string
 	Previous string
 	First    string
-	Units    string // what a scan of the table costs
 }
 
 type pathLink struct {

@@ -12,7 +12,7 @@ type Data interface {
 	Entities() []Entity
 	// Tables describes the physical tables: one request each, which costs no read units.
 	Tables(ctx context.Context) ([]Table, error)
-	// Find returns the items that have a value in their key, in a unique constraint or in the partition of an index.
+	// Find returns the items that have a value in their key, in a unique constraint or in the key of an index.
 	Find(ctx context.Context, text string) (Found, error)
 	// Browse returns a page of items.
 	Browse(ctx context.Context, q Question) (Rows, error)
@@ -23,8 +23,8 @@ type Data interface {
 	Count(ctx context.Context, table string, report func(Progress)) ([]Count, error)
 	// Check compares the tables and their items with the declarations. It reads all tables.
 	Check(ctx context.Context, report func(Progress)) (Health, error)
-	// Deleted returns the deleted items that have a value in an attribute which Find compares. It reads the tables that hold such items.
-	Deleted(ctx context.Context, text string, report func(Progress)) (Found, error)
+	// Search returns the items that have, or had, a value in any attribute, also deleted ones. It reads all tables.
+	Search(ctx context.Context, text string, report func(Progress)) (Found, error)
 
 	// Preview returns what a write would do, and sends nothing that changes an item.
 	Preview(ctx context.Context, w Write) (Preview, error)
@@ -47,16 +47,13 @@ type Entity struct {
 	Table    string // physical
 	Derived  bool   // of a read model
 	Series   bool
-	Versions bool // keeps versions
-	Trash    bool // keeps deleted copies
 	Keys     []KeyPath
 	Features []string
 	Stored   []Stored
 	Secrets  []string
-	Unique   []string // constraints that Find can use
-	HidesKey bool     // a part of the primary key is secret: it must be in no page and no URL
-	Attrs    []Attr   // that a filter can be on
-	Writable bool     // the program has a handle for it
+	HidesKey bool   // a part of the primary key is secret: it must be in no page and no URL
+	Attrs    []Attr // that a filter can be on
+	Writable bool   // the program has a handle for it
 }
 
 // KeyPath is a way to items: the key of the table, or an index.
@@ -113,7 +110,7 @@ type Hit struct {
 	Key    Key
 	Label  string // the key as it is shown
 	Why    string
-	Kind   string // current, deleted copy
+	Kind   string // current, deleted copy, expired, or gone: it has left versions or events only
 }
 
 // Operators on a sort key.

@@ -12,11 +12,10 @@ type hitView struct {
 
 type foundView struct {
 	Text    string
-	Sealed  string // the text, for the search of deleted items
+	Sealed  string // the text, for the search of all items
 	Hits    []hitView
 	Partial bool
-	Units   float64  // that the search of deleted items reads
-	Trash   []string // the entities that keep deleted items
+	Units   float64 // that the search of all items reads
 }
 
 func (s *Server) hits(all []Hit) []hitView {
@@ -33,7 +32,7 @@ func (s *Server) hits(all []Hit) []hitView {
 func (s *Server) find(r *visit) (*view, error) {
 	text := strings.TrimSpace(r.PostFormValue("text"))
 	if text == "" {
-		return nil, &Mistaken{errors.New("give a value to find: a key part, a unique value, or the partition of an index")}
+		return nil, &Mistaken{errors.New("give a value to find: a part of a key or of an index, or a unique value")}
 	}
 	return &view{To: "find?s=" + s.seal("search", text)}, nil
 }
@@ -53,20 +52,12 @@ func (s *Server) found(r *visit) (*view, error) {
 		return &view{To: hits[0].Link}, nil
 	}
 	v := foundView{Text: text, Sealed: s.seal("search", text), Hits: hits, Partial: f.Partial}
-	kept := map[string]bool{}
-	for _, e := range s.data.Entities() {
-		if e.Trash {
-			v.Trash, kept[e.Table] = append(v.Trash, e.Name), true
-		}
-	}
 	tables, err := s.data.Tables(r.ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range tables {
-		if kept[t.Name] {
-			v.Units += t.Units
-		}
+		v.Units += t.Strong
 	}
 	return &view{Page: "found", Title: "Search", Body: v}, nil
 }

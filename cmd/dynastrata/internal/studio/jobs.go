@@ -137,13 +137,13 @@ func (s *Server) start(r *visit) (*view, error) {
 		work = func(ctx context.Context) (any, error) { return s.data.Check(ctx, x.report) }
 	case "count":
 		work = func(ctx context.Context) (any, error) { return s.data.Count(ctx, text, x.report) }
-	case "deleted":
+	case "search":
 		var sealed string
 		if err := s.open("search", text, &sealed); err != nil {
 			return nil, err
 		}
 		x.What = ""
-		work = func(ctx context.Context) (any, error) { return s.data.Deleted(ctx, sealed, x.report) }
+		work = func(ctx context.Context) (any, error) { return s.data.Search(ctx, sealed, x.report) }
 	default:
 		return nil, &Mistaken{errors.New("there is no such work: " + strconv.Quote(kind))}
 	}
@@ -170,7 +170,7 @@ func (s *Server) job(r *visit) (*view, error) {
 		return nil, err
 	}
 	v := s.viewOf(x)
-	titles := map[string]string{"check": "Check", "count": "Count", "deleted": "Search of deleted items"}
+	titles := map[string]string{"check": "Check", "count": "Count", "search": "Search of all items"}
 	return &view{Page: "job", Title: titles[x.Kind], Body: v, Again: !v.Done}, nil
 }
 
