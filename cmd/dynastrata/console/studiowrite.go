@@ -218,7 +218,7 @@ func (d *studioData) Preview(ctx context.Context, w studio.Write) (studio.Previe
 		return c.purging(ctx, out)
 	}
 	if c.seen == nil {
-		return out, studio.NotFound
+		return out, studio.ErrNotFound
 	}
 	if err := bind.Omitted(c.e.s, c.seen.raw); err != nil {
 		return out, mistaken(err)
@@ -276,7 +276,7 @@ func (c *editing) purging(ctx context.Context, out studio.Preview) (studio.Previ
 		return out, err
 	}
 	if len(f.items) == 0 && why == "" {
-		return out, studio.NotFound
+		return out, studio.ErrNotFound
 	}
 	for _, x := range f.items {
 		out.Removes = counted(out.Removes, "", x.Kind, x.Size)

@@ -72,7 +72,7 @@ func (s *Server) item(r *visit) (*view, error) {
 		return nil, err
 	}
 	if len(life.States) == 0 && life.Partial == "" && q.Older == nil && q.From.IsZero() && q.To.IsZero() {
-		return nil, NotFound
+		return nil, ErrNotFound
 	}
 	x := itemView{Life: life, At: v.Get("at"), From: v.Get("from"), To: v.Get("to"), Fields: s.hiddenFields(e, key)}
 	keep := []string{"at", x.At, "from", x.From, "to", x.To, "plot", number, "older", v.Get("older")}

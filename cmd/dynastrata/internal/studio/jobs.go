@@ -60,7 +60,7 @@ func (j *jobs) find(id string) (*job, error) {
 	if x := j.all[id]; x != nil {
 		return x, nil
 	}
-	return nil, NotFound
+	return nil, ErrNotFound
 }
 
 func (j *jobs) lastCheck() *job {

@@ -149,8 +149,8 @@ func (s *Server) page(h handler) http.Handler {
 	})
 }
 
-// NotFound is the error for what is not there.
-var NotFound = errors.New("there is no such item")
+// ErrNotFound is the error for what is not there.
+var ErrNotFound = errors.New("there is no such item")
 
 // Mistaken is the error of a request that cannot be served as it is given.
 type Mistaken struct{ Err error }
@@ -168,7 +168,7 @@ func failure(err error) *view {
 		v.Title, v.Status = "Not served", refused.status
 	case errors.Is(err, ErrBudget):
 		v.Title, v.Status = "Too much was read", http.StatusTooManyRequests
-	case errors.Is(err, NotFound):
+	case errors.Is(err, ErrNotFound):
 		v.Title, v.Status = "Not found", http.StatusNotFound
 	case errors.As(err, &mistaken), errors.Is(err, errSealed):
 		v.Title, v.Status = "This cannot be shown", http.StatusBadRequest
