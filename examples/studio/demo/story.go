@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // Clock is the time of the story, which goes on when the story is over.
@@ -115,6 +116,13 @@ func measured(ctx context.Context, app *App, c *Clock) error {
 	begin := c.end.Add(-26 * time.Hour)
 	var late []Reading
 	c.story = c.end.Add(-8 * time.Hour)
+	appended := func(r Reading, want timeseries.Reason) error {
+		got, err := app.Readings.Append(ctx, r)
+		if err == nil && got.Reason != want {
+			err = fmt.Errorf("the reading at %s is %q, not %q", r.At, got.Reason, want)
+		}
+		return err
+	}
 	for i := range 72 {
 		n := 4 + 2.5*math.Sin(float64(i)/9) + 0.4*math.Sin(float64(i)*1.7)
 		if i > 40 && i < 52 {
@@ -126,24 +134,24 @@ func measured(ctx context.Context, app *App, c *Clock) error {
 			continue
 		}
 		c.move(time.Second)
-		if _, err := app.Readings.Append(ctx, r); err != nil {
+		if err := appended(r, ""); err != nil {
 			return err
 		}
 	}
 	for _, r := range late {
 		c.move(time.Minute)
-		if _, err := app.Readings.Append(ctx, r); err != nil {
+		if err := appended(r, timeseries.LateRecorded); err != nil {
 			return err
 		}
 	}
 	last := Reading{Sensor: "cold-store-1", At: begin.Add(25 * time.Hour), Temperature: 3.9}
-	for range 2 { // the second is a duplicate
-		if _, err := app.Readings.Append(ctx, last); err != nil {
+	for _, want := range []timeseries.Reason{"", timeseries.Duplicate} {
+		if err := appended(last, want); err != nil {
 			return err
 		}
 	}
 	last.At = last.At.Add(20 * time.Minute) // what it reports is what the one before reports
-	if _, err := app.Readings.Append(ctx, last); err != nil {
+	if err := appended(last, ""); err != nil {
 		return err
 	}
 	c.story = c.end
