@@ -198,7 +198,9 @@ func TestStudio_HidesSecretKeys(t *testing.T) {
 	asked := g.send(form, "browse", url.Values{"entity": {"Card"}, "p.number": {"77123"}})
 	require.Contains(t, asked.text, "blue")
 	require.Contains(t, g.send(form, "find", url.Values{"text": {"77123"}}).text, "blue")
-	require.Equal(t, 400, g.open("/browse?entity=Card&index=byOwner&p.owner=o-1&f=number&fop=eq&fv=x").status, "a filter would say what the value is")
+	for _, op := range []string{"eq", "begins", "exists"} {
+		require.Equal(t, 400, g.open("/browse?entity=Card&index=byOwner&p.owner=o-1&f=number&fop="+op+"&fv=x").status, "a filter would say what the value is")
+	}
 	require.Equal(t, 400, g.open("/item?entity=Card&p.number=1").status, "only sealed keys open items")
 }
 

@@ -431,3 +431,32 @@ func TestStudio_FirstPagesOfALargeTable(t *testing.T) {
 func strip(text string) string {
 	return regexp.MustCompile(`(start=|value=")[A-Za-z0-9_-]{20,}`).ReplaceAllString(text, "")
 }
+
+// A change that comes between the comparison with what was seen and the write is a conflict, too.
+func TestStudio_IsGuardedUntilTheWrite(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.story()
+	f := entity.Fields[Client]()
+	with, meanwhile := s.app.Context, func() {}
+	s.app.Context = func(ctx context.Context, by By) context.Context { // called after the item was read
+		meanwhile()
+		return with(ctx, by)
+	}
+	g := s.studio(StudioOptions{Write: true})
+	plan := g.fill(g.open("/edit?entity=Client&p.clientId=c-1&verb=edit"), "preview", "v.points", "7")
+	restore := g.open("/edit?entity=Client&p.clientId=c-2&verb=restore")
+	meanwhile = func() {
+		entity.Must(s.customers.Update(s.as("billing", "points"), Client{ClientID: "c-1"}, entity.Set(&f.Points, 41)))
+	}
+	conflict := g.fill(plan, "write", "actor", "eve")
+	require.Equal(t, 409, conflict.status, conflict.text)
+	require.Equal(t, 41, s.get("c-1").Points)
+	deleted := entity.Must(lifecycle.Of(s.customers))
+	meanwhile = func() {
+		again := entity.Must(deleted.Restore(s.as("cron", "again"), Client{ClientID: "c-2"}))
+		s.now = s.now.Add(time.Minute)
+		require.NoError(t, s.customers.Delete(s.as("cron", "and again"), again))
+	}
+	require.Equal(t, 409, g.fill(restore, "write", "actor", "eve").status, "another copy than the one that was shown")
+}
