@@ -309,6 +309,11 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err := log.Append(c.ctx, journal{ID: "j", At: c.now}, entity.If(entity.Exists(&entity.Fields[journal]().Text)))
 		return err
 	},
+	"EDD-9192": func(t *testing.T, c calls) error {
+		db, err := entity.Open(nil, entity.Config{Table: "t", Interop: true, TimePrecision: time.Millisecond})
+		require.NoError(t, err)
+		return entity.Must(timeseries.New[reading](db)).Remove(c.ctx, reading{})
+	},
 	"EDD-9155": func(t *testing.T, c calls) error {
 		byToken, err := entity.Must(entity.New[badge](c.db)).Index("byToken")
 		require.NoError(t, err)
