@@ -173,13 +173,13 @@ func (m *model) remove(at int) bool {
 	delete(m.history, at)
 	delete(m.ends, at)
 	shown, others := m.current.at == at, m.events()
-	if !stored { // an event that has expired
-		f = fact{at: at, hasA: true, a: m.current.a, hasB: true, b: m.current.b}
-	}
 	if shown {
 		m.current.at = 0
 	}
 	a, b := f.hasA && m.current.hasA && m.current.a == f.a && (shown || !m.record), f.hasB && m.current.hasB && m.current.b == f.b
+	if !stored { // it has expired, and what it reported is not known: all is what the others report
+		a, b = true, true
+	}
 	if a {
 		m.current.a, m.current.hasA = 0, false
 	}
