@@ -66,7 +66,7 @@ func TestStudio_NeedsTheToken(t *testing.T) {
 	}
 }
 
-// A page of another site, a name that resolves to this machine, and a form that is not of this session are refused.
+// A page of another site, a name that resolves to this machine, and a form of another browser are refused.
 func TestStudio_RefusesOtherSites(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

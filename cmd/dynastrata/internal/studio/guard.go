@@ -74,12 +74,12 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) string {
 	return id
 }
 
-// checkForm refuses a form that is not of a page of this session.
+// checkForm refuses a form that is not of a page that this browser was given.
 func (s *Server) checkForm(session string, r *http.Request) error {
 	if s.marked("form", session, r.PostFormValue("form")) {
 		return nil
 	}
-	return &refusal{http.StatusForbidden, "this form is of another session: load the page again"}
+	return &refusal{http.StatusForbidden, "this form was given to another browser: load the page again"}
 }
 
 // knownHost reports whether the studio may be called by the name in a URL.
