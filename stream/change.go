@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/streamed"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -103,7 +104,7 @@ type Change[T any] struct {
 }
 
 // recorded is the change as it is stored, which timeline.View.Apply reads.
-type recorded = engine.Recorded
+type recorded = streamed.Recorded
 
 // StoredChange is a change that is not decoded, for timeline.View.Apply. Programs have no other use for it. See [Stored].
 type StoredChange struct{ recorded }
@@ -166,7 +167,7 @@ func stored(c *engine.Core, r Record, x meaning) recorded {
 	if withdrawn {
 		image = x.old
 	}
-	return engine.Record(engine.Change{
+	return streamed.Record(streamed.Change{
 		Core: c, Item: image, Withdrawn: withdrawn, Sequence: r.SequenceNumber, At: r.Time,
 		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended || x.kind == EventChanged && x.old == nil, // it may be an append over an expired event
 		Removed:  r.Operation == streamtypes.OperationTypeRemove,

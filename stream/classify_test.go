@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/streamed"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -218,7 +218,7 @@ func TestClassify_ByMarks(t *testing.T) {
 	got, _, err := stream.Of(s, changed)
 	require.NoError(t, err)
 	require.Equal(t, stream.EventChanged, got.Kind, "without the old image nothing shows that it had expired")
-	require.True(t, engine.ChangeOf(got).Inserted, "but it counts for a timeline, which knows the events that it has")
+	require.True(t, streamed.Of(got).Inserted, "but it counts for a timeline, which knows the events that it has")
 
 	lacks := dbtest.As[*stream.ImageError](t, dbtest.ErrorOf(stream.Of(s, r)), "a new item and a restored one have the same key")
 	require.Equal(t, "NewImage", lacks.Needs)
@@ -239,7 +239,7 @@ func TestClassify_ImagesFollowTheOperation(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.Equal(t, want, [3]any{c.Kind, c.Old != nil, c.New != nil})
-		require.Equal(t, []bool{operation == "INSERT", operation == "REMOVE"}, []bool{engine.ChangeOf(c).Inserted, engine.ChangeOf(c).Removed})
+		require.Equal(t, []bool{operation == "INSERT", operation == "REMOVE"}, []bool{streamed.Of(c).Inserted, streamed.Of(c).Removed})
 	}
 }
 

@@ -135,7 +135,7 @@ func pause(ctx context.Context, first time.Duration, n int) error {
 
 // ask sends a request to the streams of the table.
 func ask[I, O any](ctx context.Context, u *run, send func(context.Context, *I, ...func(*dynamodbstreams.Options)) (*O, error), operation string, in *I) (out *O, err error) {
-	err = u.runner.Stream(ctx, operation, u.o.Source, func(ctx context.Context) (n int, err error) {
+	err = u.runner.Repeat(ctx, operation, u.o.Source, func(ctx context.Context) (n int, err error) {
 		out, err = send(ctx, in, func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} })
 		if page, ok := any(out).(*dynamodbstreams.GetRecordsOutput); ok && err == nil {
 			n = len(page.Records)

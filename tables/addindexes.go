@@ -145,9 +145,6 @@ func (m *manager) addIndex(ctx context.Context, x Index, table *types.TableDescr
 			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: units(capacity),
 		}}},
 	}
-	client := m.runner.Client.(indexClient)
-	return m.runner.Manage(ctx, "UpdateTable", *table.TableName, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		_, err := client.UpdateTable(ctx, in, once)
-		return err
-	})
+	_, err := ask(ctx, m, m.runner.Client.(indexClient).UpdateTable, "UpdateTable", *table.TableName, in)
+	return err
 }

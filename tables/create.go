@@ -103,16 +103,22 @@ func active(t *types.TableDescription) bool {
 	})
 }
 
+// ask sends a request about a table, and repeats it like a read.
+func ask[I, O any](ctx context.Context, m *manager, send func(context.Context, *I, ...func(*dynamodb.Options)) (*O, error), operation, table string, in *I) (out *O, err error) {
+	err = m.runner.Repeat(ctx, operation, table, func(ctx context.Context) (int, error) {
+		out, err = send(ctx, in, engine.Once)
+		return 0, err
+	})
+	return out, err
+}
+
 // awaitTable creates the table unless it exists, and waits until it and its indexes are active. Another program may
 // create it at the same time. A table that is not visible has just been created, or removed: creating it again does no
 // harm. building is called for each index that is not active yet; it may be nil.
 func (m *manager) awaitTable(ctx context.Context, t Table, building func(IndexProgress)) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
-			err := m.runner.Manage(ctx, "CreateTable", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
-				_, err := m.runner.Client.CreateTable(ctx, t.input(), once)
-				return err
-			})
+			_, err := ask(ctx, m, m.runner.Client.CreateTable, "CreateTable", t.Name, t.input())
 			var exists *types.ResourceInUseException
 			if err != nil && !errors.As(err, &exists) {
 				return nil, err
@@ -150,28 +156,23 @@ func elsewhere(err error) bool {
 
 // storedTTL returns the attribute by which the table expires items, "" if it does not.
 func (m *manager) storedTTL(ctx context.Context, table string) (string, error) {
-	var d *types.TimeToLiveDescription
-	err := m.runner.Manage(ctx, "DescribeTimeToLive", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		out, err := m.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
-		if err == nil {
-			d = out.TimeToLiveDescription
-		}
-		return err
-	})
-	if err != nil || d == nil || d.AttributeName == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+	out, err := ask(ctx, m, m.runner.Client.DescribeTimeToLive, "DescribeTimeToLive", table, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	if err != nil {
 		return "", err
+	}
+	d := out.TimeToLiveDescription
+	if d == nil || d.AttributeName == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return "", nil
 	}
 	return *d.AttributeName, nil
 }
 
 func (m *manager) updateTTL(ctx context.Context, t Table) error {
 	enabled := true
-	return m.runner.Manage(ctx, "UpdateTimeToLive", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		_, err := m.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-			TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
-		}, once)
-		return err
+	_, err := ask(ctx, m, m.runner.Client.UpdateTimeToLive, "UpdateTimeToLive", t.Name, &dynamodb.UpdateTimeToLiveInput{
+		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
 	})
+	return err
 }
 
 // enableTTL enables time to live if an entity on the table writes the attribute. Another program may do so after the
@@ -239,16 +240,13 @@ func (m *manager) backupsOf() (backupClient, error) {
 
 // storedRecovery reports whether a table has point-in-time recovery.
 func (m *manager) storedRecovery(ctx context.Context, table string) (bool, error) {
-	var d *types.ContinuousBackupsDescription
-	err := m.runner.Manage(ctx, "DescribeContinuousBackups", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		out, err := m.backups.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
-		if err == nil {
-			d = out.ContinuousBackupsDescription
-		}
-		return err
-	})
-	return err == nil && d != nil && d.PointInTimeRecoveryDescription != nil &&
-		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, recoveryError(err)
+	out, err := ask(ctx, m, m.backups.DescribeContinuousBackups, "DescribeContinuousBackups", table, &dynamodb.DescribeContinuousBackupsInput{TableName: &table})
+	if err != nil {
+		return false, recoveryError(err)
+	}
+	d := out.ContinuousBackupsDescription
+	return d != nil && d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
 }
 
 // enableRecovery enables point-in-time recovery if it is declared and disabled. DynamoDB starts continuous backups some
@@ -262,11 +260,8 @@ func (m *manager) enableRecovery(ctx context.Context, t Table) error {
 		if on, err := m.storedRecovery(ctx, t.Name); err != nil || on {
 			return err
 		}
-		err := m.runner.Manage(ctx, "UpdateContinuousBackups", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
-			_, err := m.backups.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
-				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
-			}, once)
-			return err
+		_, err := ask(ctx, m, m.backups.UpdateContinuousBackups, "UpdateContinuousBackups", t.Name, &dynamodb.UpdateContinuousBackupsInput{
+			TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
 		})
 		var early *types.ContinuousBackupsUnavailableException
 		if !errors.As(err, &early) {

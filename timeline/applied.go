@@ -15,10 +15,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/streamed"
 )
 
 // Change is a change of an item as package stream reads it: a stream.Change of any entity.
-type Change interface{ engine.Changed }
+type Change interface{ streamed.Changed }
 
 // A delivery holds the events that changes bring for one group, in their order.
 type delivery struct {
@@ -81,14 +82,14 @@ func (p *application) recognize(ctx context.Context) error {
 }
 
 // sourceOf returns a change and the index of its source, -1 if it is no event of the view.
-func (p *application) sourceOf(c Change) (x engine.Change, origin int, err error) {
+func (p *application) sourceOf(c Change) (x streamed.Change, origin int, err error) {
 	bad := func(problem string) error {
 		return &entitytype.InputError{Code: bind.CodeApplyChange, Type: "timeline.Change", Problem: problem}
 	}
 	if c == nil {
 		return x, -1, bad("a change is nil")
 	}
-	if x = engine.ChangeOf(c); x.Core == nil {
+	if x = streamed.Of(c); x.Core == nil {
 		return x, -1, bad("a change was not read by package stream")
 	}
 	at := p.sourceWith(x.Core)

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/streamed"
 )
 
 // ApplyResult counts what [View.Apply] did with its changes.
@@ -152,7 +153,7 @@ func (p *application) err() error {
 	for i, c := range p.changes {
 		if p.failed[i] {
 			if len(e.NotApplied) == 0 {
-				e.Sequence = engine.ChangeOf(c).Sequence
+				e.Sequence = streamed.Of(c).Sequence
 			}
 			e.NotApplied = append(e.NotApplied, i)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/streamed"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -46,7 +46,7 @@ func (l *lab) since(before []timeline.Change) (all []timeline.Change) {
 	l.T.Helper()
 	seen := map[string]bool{}
 	id := func(c timeline.Change) string {
-		it := engine.ChangeOf(c).Item
+		it := streamed.Of(c).Item
 		return dbtest.Text(it["pk"]) + dbtest.Text(it["sk"])
 	}
 	for _, c := range before {
@@ -517,12 +517,12 @@ func TestApply_NamesTheChangesThatItDidNotApply(t *testing.T) {
 	failedAt(t, err, timeline.Handling, poison)
 	var want []int
 	for i, c := range all {
-		if dbtest.Text(engine.ChangeOf(c).Item["device"]) == "d-3" {
+		if dbtest.Text(streamed.Of(c).Item["device"]) == "d-3" {
 			want = append(want, i)
 		}
 	}
 	assert.Equal(t, want, failed.NotApplied)
-	assert.Equal(t, engine.ChangeOf(all[want[0]]).Sequence, failed.Sequence)
+	assert.Equal(t, streamed.Of(all[want[0]]).Sequence, failed.Sequence)
 	assert.Equal(t, 2, done.Applied+done.Duplicates+done.Refolded)
 	assert.Equal(t, 2, rows(l, v)["d-1"].State.Count)
 }

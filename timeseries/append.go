@@ -220,6 +220,8 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 //
 //	update  the current item, if it is absent, or older than the event, and meets the caller's conditions
 //	put     the event, if its key is free, or has an event that has expired
+//
+// or, with current:"none", the put alone.
 type appending struct {
 	*event
 	joined bool
@@ -238,7 +240,10 @@ func (x *appending) Refused(p *plan.Plan, failed []plan.Failure, _ *plan.Learned
 	if err != nil {
 		return plan.Resolution{Err: err}
 	}
-	current, stored, older := f[0], f[1], false
+	current, stored, older := plan.Failure{}, f[len(f)-1], false
+	if !x.e.noCurrent {
+		current = f[0]
+	}
 	if current.Failed() {
 		if older, err = x.isOlder(current.Image); err != nil {
 			return plan.Resolution{Err: err}
@@ -248,7 +253,7 @@ func (x *appending) Refused(p *plan.Plan, failed []plan.Failure, _ *plan.Learned
 	switch {
 	case stored.Failed() && !x.equals(stored.Image):
 		why = Collision
-	case stored.Failed() && !current.Failed() && !x.joined: // the current item is older than the stored event: update it
+	case stored.Failed() && !current.Failed() && !x.joined && !x.e.noCurrent: // the current item is older than the stored event: update it
 		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{p.Actions[0], x.check()}, Whole: true, Meaning: &repairing{x.event, stored.Image}}}
 	case stored.Failed():
 		why = Duplicate

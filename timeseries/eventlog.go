@@ -23,30 +23,8 @@ func noCurrent(c *engine.Core) error {
 func (ev *event) logAppend(verb string) *plan.Op {
 	return &plan.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 		put, err := ev.put(in)
-		return &plan.Plan{Actions: []plan.Action{put}, Whole: true, Meaning: &logging{ev, in.Joined}}, err
+		return &plan.Plan{Actions: []plan.Action{put}, Whole: true, Meaning: &appending{ev, in.Joined}}, err
 	}}
-}
-
-// logging is the Meaning of the put of an event of a series without a current item.
-type logging struct {
-	*event
-	joined bool
-}
-
-func (x *logging) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
-	f, err := x.opened(failed)
-	if err != nil {
-		return plan.Resolution{Err: err}
-	}
-	got := x.duplicate(nil, f[0].Image)
-	if x.joined {
-		return plan.Resolution{Err: &NotAppliedError{Reason(got.Reason)}}
-	}
-	return done(got)
-}
-
-func (x *logging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
-	return plan.Result{}, nil
 }
 
 // logEach stores events of series without a current item, each by a request of its own. After an error it begins no further request.

@@ -168,9 +168,11 @@ func TestLog_OutcomesOfAnAppend(t *testing.T) {
 	other := ev
 	other.Value = 2
 	require.True(t, w.append(ev).Applied)
+	sent := len(w.Wire.Requests())
 	again := w.append(ev)
 	require.Equal(t, timeseries.Duplicate, again.Reason)
 	require.Equal(t, ev, *again.Existing)
+	require.Len(t, w.Wire.Requests(), sent+1)
 	collided := w.append(other)
 	require.Equal(t, timeseries.Collision, collided.Reason)
 	require.Equal(t, ev, *collided.Existing)

@@ -215,7 +215,7 @@ type asked struct {
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]wire.Table)) error {
-	consistent = consistent || Deciding(ctx)
+	consistent = consistent || ctx.Value(decisionKey{}) != nil
 	for idle := (attempts{}); ; {
 		var out *dynamodb.BatchGetItemOutput
 		var answer []wire.Table

@@ -150,8 +150,8 @@ func exhausted(ctx context.Context, err error) error {
 	return err
 }
 
-// once is the options of a call that does not read items: without the SDK's retries.
-func once(o *dynamodb.Options) { new(wire.Call).Options(o) }
+// Once is the options of a call that does not read items: without the SDK's retries.
+func Once(o *dynamodb.Options) { new(wire.Call).Options(o) }
 
 // request is one request. A write is watched on its way to the connection: what was not written in full was not applied, whatever the
 // error. Without this, every broken connection would make a write ambiguous.

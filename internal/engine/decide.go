@@ -20,6 +20,8 @@ import (
 // are those of requests: shorter ones let more decisions meet, and fewer be applied in a second.
 const DefaultDecisions = 100
 
+// decisionKey is for the decision of a function, in the context with which it reads. Where there is one, reads are strongly consistent:
+// what the function reads after a refusal is not older than what was refused.
 type decisionKey struct{}
 
 // decision has the write ids of the items that a function has read, by table and key.
@@ -27,10 +29,6 @@ type decision struct {
 	mu   sync.Mutex
 	read map[[2]string]string
 }
-
-// Deciding reports whether ctx is that of a function that decides. It reads with strong consistency: what it reads after a refusal is not
-// older than what was refused.
-func Deciding(ctx context.Context) bool { return ctx.Value(decisionKey{}) != nil }
 
 // saw notes an item that a function has read, the first time if it reads it again.
 func saw(ctx context.Context, table string, key item.Primary, found wire.Item) {

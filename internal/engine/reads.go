@@ -17,7 +17,7 @@ import (
 // Find reads one item; a missing one is the zero Item. The caller releases it.
 func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consistent bool) (wire.Item, error) {
 	var found wire.Item
-	consistent = consistent || Deciding(ctx)
+	consistent = consistent || ctx.Value(decisionKey{}) != nil
 	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context, q *request) error {
 		var client Client
 		client, q.Own = r.reader(ctx, consistent)
@@ -58,6 +58,9 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 	operation, scans := "Query", g.Key.Op == expr.None
 	if scans {
 		operation = "Scan"
+	}
+	if g.Index == "" || g.Local {
+		g.Strong = g.Strong || ctx.Value(decisionKey{}) != nil
 	}
 	err = r.read(ctx, operation, []string{g.Table}, func(ctx context.Context, q *request) (err error) {
 		var client Client

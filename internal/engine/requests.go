@@ -146,7 +146,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
 	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, q *request) error {
-		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
+		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, Once)
 		if err == nil {
 			found = out.Table
 			q.answered(out.ResultMetadata, nil, nil)
@@ -156,10 +156,13 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 	return found, err
 }
 
-// Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
-// the SDK's retries off.
-func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *request) error { return send(ctx, once) })
+// Repeat sends a request about a table or its stream, and repeats it like a read. send makes the request without the SDK's retries, and
+// returns how many records the answer has.
+func (r *Runner) Repeat(ctx context.Context, operation, table string, send func(context.Context) (int, error)) error {
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context, q *request) (err error) {
+		q.Returned, err = send(ctx)
+		return err
+	})
 }
 
 // indexError returns an *IndexError if a read failed because of its index, and err otherwise. DynamoDB's error is a
@@ -189,17 +192,6 @@ func (r *Runner) indexError(ctx context.Context, table, index string, err error)
 		}
 	}
 	return no
-}
-
-// Stream sends a request to the stream of a table, and repeats it like a read. send returns how many records the answer has.
-func (r *Runner) Stream(ctx context.Context, operation, table string, send func(context.Context) (int, error)) error {
-	return r.read(ctx, operation, []string{table}, func(ctx context.Context, q *request) error {
-		n, err := send(ctx)
-		if err == nil {
-			q.Returned = n
-		}
-		return err
-	})
 }
 
 // Passes reports whether a request whose error is err may succeed later.

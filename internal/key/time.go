@@ -48,12 +48,13 @@ func (f TimeFormat) String() string {
 	return timeFormats[f]
 }
 
-// Unit returns the precision of the format.
-func (f TimeFormat) Unit() time.Duration {
-	return [...]time.Duration{
-		Nano: time.Nanosecond, Micro: time.Microsecond, Milli: time.Millisecond, Second: time.Second, Unix: time.Second, UnixMilli: time.Millisecond,
-	}[f]
+// units are the precisions of the formats.
+var units = [...]time.Duration{
+	Nano: time.Nanosecond, Micro: time.Microsecond, Milli: time.Millisecond, Second: time.Second, Unix: time.Second, UnixMilli: time.Millisecond,
 }
+
+// Unit returns the precision of the format.
+func (f TimeFormat) Unit() time.Duration { return units[f] }
 
 // UnitName returns the unit as Go source, for messages.
 func (f TimeFormat) UnitName() string {
@@ -73,7 +74,7 @@ func (f TimeFormat) Truncate(t time.Time) time.Time {
 }
 
 // Exact reports whether the format holds t without loss.
-func (f TimeFormat) Exact(t time.Time) bool { return time.Duration(t.Nanosecond())%f.Unit() == 0 }
+func (f TimeFormat) Exact(t time.Time) bool { return time.Duration(t.Nanosecond())%units[f] == 0 }
 
 // Format returns the stored text of t: RFC 3339, or the digits of a number. It truncates; callers that must not lose
 // precision check Exact first. It writes RFC 3339 in a third of the time that time.Format needs.

@@ -13,6 +13,7 @@ import (
 type Range struct {
 	Table    string
 	Index    string    // "" for the table itself
+	Local    bool      // it is a local one, which can be read with strong consistency
 	Key      expr.Cond // on the partition key and the sort key
 	Filter   expr.Cond
 	Project  []string  // attributes to return; nil: all

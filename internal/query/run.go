@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -120,14 +119,14 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 	leapt := false
 	if len(s.pending) == 0 {
 		in := layout.Range{
-			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong || engine.Deciding(ctx) && (s.Index == nil || s.Index.Local), Desc: s.Desc,
+			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
 			Count: s.counts && s.Own == nil && s.After == nil, Units: s.Scanned != nil,
 		}
 		if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
 			in.Limit = most
 		}
 		if s.Index != nil {
-			in.Index = s.Index.Index
+			in.Index, in.Local = s.Index.Index, s.Index.Local
 		}
 		if now := s.Runner.Clock(); s.Hydrate {
 			in.Filter = s.sent(now)

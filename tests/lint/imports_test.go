@@ -40,6 +40,7 @@ var internals = map[string][]string{
 		"entity/entitytype", "internal/sentinel", "internal/engine", "internal/plan", "internal/bind", "internal/layout", "internal/cursor", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
 	"internal/avjson":             {"internal/item"},
+	"internal/streamed":           {"internal/engine", "internal/item"},
 	"internal/layout/recorded":    {"internal/schema", "internal/item", "internal/key"},
 	"internal/item/packed":        {"internal/item"},
 	"internal/layout/generations": nil,
