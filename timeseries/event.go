@@ -29,7 +29,7 @@ type event struct {
 	primary item.Item // of the current item
 	sortKey string    // of the event item
 	at      item.Item // its primary key
-	carried item.Item // key parts, orderBy, id and the append fields that are set
+	carried item.Item // key parts, orderBy, id, the append fields that are set, and the payload version
 }
 
 var eventKind = item.S(layout.EventKind)
@@ -42,6 +42,9 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		return nil, err
 	}
 	ev := &event{c: c, e: e, primary: primary, carried: item.Clone(parts)}
+	if s.Payload > 1 {
+		ev.carried[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+	}
 	var missing []error
 	for _, a := range s.Attrs {
 		if !a.Append && !a.Clock {
@@ -127,9 +130,6 @@ func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	if s.HasMetadata {
 		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = eventKind, at, item.S(in.WriteID)
 		put.WriteID = in.WriteID
-	}
-	if s.Payload > 1 {
-		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
 	}
 	if ev.e.ttl > 0 {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))

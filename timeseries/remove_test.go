@@ -2,6 +2,7 @@ package timeseries_test
 
 import (
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -210,6 +211,78 @@ func TestRemove_AgreesWithTheModel(t *testing.T) {
 	t.Run("ids", func(t *testing.T) { removes(t, asCharge) })
 	t.Run("ids, in partitions", func(t *testing.T) { removes(t, asStep) })
 	t.Run("partitions, expiry", func(t *testing.T) { removes(t, asSharded) })
+	t.Run("upgrades, partitions, expiry", func(t *testing.T) {
+		w, earlier := invoices(t)
+		removesIn(t, w, asInvoice, earlier)
+	})
+}
+
+// invoices opens the series of Invoice, and that of the declaration before it on the same table.
+func invoices(t *testing.T) (w *lab[Invoice], earlier *timeseries.Series[Invoice1]) {
+	w = &lab[Invoice]{Bench: dbtest.Open(t)}
+	w.Clock.Set(time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC), 0)
+	upgrade := entity.Upgrade(1, func(old Invoice1) (Invoice, error) {
+		return Invoice{Account: old.Account, At: old.At, Event: old.Event, Amount: fmt.Sprint(old.Cents), Remark: old.Note, Owner: old.Owner}, nil
+	})
+	w.Series = entity.Must(timeseries.New[Invoice](w.DB, upgrade))
+	w.look = entity.Must(timeseries.New[Invoice](w.Open(w.Raw, dbtest.Attempts(0)), upgrade))
+	w.CreateTables()
+	return w, declare[Invoice1](t, w.Open(w.Raw))
+}
+
+// What an append returns without reading it is of today's declaration: there is nothing to upgrade.
+func TestAppend_ResultsThatAreNotReadNeedNoUpgrade(t *testing.T) {
+	w, _ := invoices(t)
+	ev := asInvoice.event("x", fact{at: 4, a: 7, b: "y", hasB: true})
+	rs := w.appendAll([]Invoice{ev, ev})
+	require.Equal(t, timeseries.Duplicate, rs[1].Reason)
+	require.Equal(t, ev, *rs[1].Existing)
+	later := w.Op().Append(asInvoice.event("x", fact{at: 5, a: 8}))
+	require.NoError(t, w.DB.Transact(w.Ctx, later))
+	require.Equal(t, asInvoice.event("x", fact{at: 5, a: 8}), currentOf(t, later.Result()))
+}
+
+// Invoice is a series whose events have an id, in several partitions, with an amount that was a number in Invoice1.
+type Invoice struct {
+	_ entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$" payload:"2"`
+	_ entity.GSI        `name:"byAmount" index:"gsi1" pk:"$#{amount}" sk:"$#{account}"`
+	_ timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
+
+	Account string    `dynamodbav:"account"`
+	At      time.Time `dynamodbav:"at" entity:"time=s"`
+	Event   string    `dynamodbav:"event"`
+	Amount  string    `dynamodbav:"amount" entity:"append"`
+	Remark  *string   `dynamodbav:"remark,omitempty" entity:"append"`
+	Owner   string    `dynamodbav:"owner,omitempty"`
+}
+
+type Invoice1 struct {
+	_ entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
+
+	Account string    `dynamodbav:"account"`
+	At      time.Time `dynamodbav:"at" entity:"time=s"`
+	Event   string    `dynamodbav:"event"`
+	Cents   int       `dynamodbav:"cents" entity:"append"`
+	Note    *string   `dynamodbav:"note,omitempty" entity:"append"`
+	Owner   string    `dynamodbav:"owner,omitempty"`
+}
+
+func invoice1(account string, f fact) Invoice1 {
+	ev := charge(account, f)
+	return Invoice1{Account: account, At: ev.At, Event: ev.Event, Cents: ev.Cents, Note: ev.Note}
+}
+
+var asInvoice = mapping[Invoice]{
+	record: true, ttl: 30 * 24 * time.Hour, pk: "$app#v1#invoice#%s", sk: "$app#v1#invoice",
+	event: func(account string, f fact) Invoice {
+		ev := charge(account, f)
+		return Invoice{Account: account, At: ev.At, Event: ev.Event, Amount: fmt.Sprint(f.a), Remark: ev.Note}
+	},
+	fact: func(ev Invoice) fact {
+		cents, _ := strconv.Atoi(ev.Amount)
+		return asCharge.fact(Charge{At: ev.At, Event: ev.Event, Cents: cents, Note: ev.Remark})
+	},
 }
 
 var asSharded = mapping[Sharded]{
@@ -224,17 +297,36 @@ var asSharded = mapping[Sharded]{
 	},
 }
 
-func removes[T any](t *testing.T, as mapping[T]) {
-	w := open[T](t)
+func removes[T any](t *testing.T, as mapping[T]) { removesIn[T](t, open[T](t), as, nil) }
+
+// removesIn compares random appends and removals with the model. The first appends to a series are those of a program with an earlier
+// declaration, if there is one.
+func removesIn[T any](t *testing.T, w *lab[T], as mapping[T], earlier *timeseries.Series[Invoice1]) {
 	var series atomic.Int64
 	testsize.Check(t, testsize.Pick(8, 30), func(rt *rapid.T) {
 		id, m := fmt.Sprint(series.Add(1)), newModel(as.record, as.ttl)
-		for range 4 {
+		upgraded := 0
+		if earlier != nil {
+			upgraded = rapid.IntRange(0, 3).Draw(rt, "upgraded")
+		}
+		for n := range 4 {
 			w.Clock.Move(rapid.SampledFrom([]time.Duration{0, 0, time.Second, max(0, as.ttl-time.Second), as.ttl}).Draw(rt, "move"))
 			m.age(w.Clock.Now())
 			w.lapse(rt, id)
 			batch := facts(6, 12, as.record).Draw(rt, "batch")
-			compare(rt, w, as, id, m.appendAll(batch), batch)
+			if n < upgraded {
+				evs := make([]Invoice1, len(batch))
+				for i, f := range batch {
+					evs[i] = invoice1(id, f)
+				}
+				m.appendAll(batch)
+				require.NoError(rt, dbtest.ErrorOf(earlier.AppendAll(w.Ctx, evs)))
+				if same(rt, w, as, id, m); n+1 < upgraded {
+					continue
+				}
+			} else {
+				compare(rt, w, as, id, m.appendAll(batch), batch)
+			}
 			for _, at := range rapid.SliceOfN(rapid.IntRange(1, 12), 0, 5).Draw(rt, "removed") {
 				err := w.Remove(w.Ctx, as.event(id, fact{at: at}))
 				if m.remove(at) {
