@@ -70,7 +70,7 @@ func (s *Series[T]) inEarlier(ctx context.Context, it wire.Item, spec *bind.Opti
 	sk, _ := layout.SortKey(c.Schema, it.Map())
 	_, plans := eventPlans(c, s.e, "List", reflect.ValueOf(v), &bind.Options{Filters: spec.Filters, Strong: spec.Strong, Expired: spec.Expired})
 	for _, p := range plans[:key.Shard(sk, n)] {
-		err := p.Few(ctx, 1, func([]wire.Item) error { return nil })
+		err := p.AtMost(1).Each(ctx, func(wire.Item) (bool, error) { return false, nil }, func() error { return sentinel.ErrNotFound })
 		if !errors.Is(err, sentinel.ErrNotFound) {
 			return true, err
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -173,12 +172,8 @@ func (x removal) taken(stored, current item.Item, shown bool) (fields []*schema.
 
 // newest returns, of each attribute, the newest other event that has it and has not expired; of orderBy and id, the newest one.
 func (x removal) newest(ctx context.Context, r layout.Reader, in *plan.Input, fields []*schema.Attr) (map[*schema.Attr]layout.Stored, error) {
-	s, found := x.c.Schema, map[*schema.Attr]layout.Stored{}
-	later := func(a, b layout.Stored) bool {
-		one, _ := layout.SortKey(s, a.Raw)
-		other, _ := layout.SortKey(s, b.Raw)
-		return strings.Compare(one, other) > 0
-	}
+	s := x.c.Schema
+	found, sortKeys := map[*schema.Attr]layout.Stored{}, map[*schema.Attr]string{}
 	partitions := layout.EventPartitions(s, x.primary)
 	if partitions == nil {
 		partitions = []item.Item{x.primary}
@@ -192,17 +187,16 @@ func (x removal) newest(ctx context.Context, r layout.Reader, in *plan.Input, fi
 				return nil, err
 			}
 			for _, ev := range page {
-				if sk, _ := layout.SortKey(s, ev.Raw); sk == x.sortKey || layout.Expired(s, ev.Raw, in.Now) {
+				sk, _ := layout.SortKey(s, ev.Raw)
+				if sk == x.sortKey || layout.Expired(s, ev.Raw, in.Now) {
 					continue
 				}
 				open = slices.DeleteFunc(open, func(a *schema.Attr) bool {
-					if ev.Item[a.Name] == nil && !a.Clock {
-						return false
+					reported := a.Clock || ev.Item[a.Name] != nil
+					if reported && sk > sortKeys[a] {
+						found[a], sortKeys[a] = ev, sk
 					}
-					if best, has := found[a]; !has || later(ev, best) {
-						found[a] = ev
-					}
-					return true
+					return reported
 				})
 			}
 			if events.Limit = 0; len(open) == 0 {

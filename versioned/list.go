@@ -187,21 +187,12 @@ func (l *list) Each(ctx context.Context, f func(wire.Item) (bool, error), end fu
 	})
 }
 
-// Few passes at most n versions to f.
-func (l *list) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
-	var got []wire.Item
-	pass := func() error {
-		if len(got) == 0 {
-			return entity.ErrNotFound
-		}
-		return f(got)
+func (l *list) AtMost(n int) query.Reading {
+	q := *l
+	if q.limit == 0 || n < q.limit {
+		q.limit = n
 	}
-	return l.Each(ctx, func(it wire.Item) (bool, error) {
-		if got = append(got, it); len(got) < n {
-			return true, nil
-		}
-		return false, pass()
-	}, pass)
+	return &q
 }
 
 // Count counts the versions, up to the limit.

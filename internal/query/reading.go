@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -26,8 +25,8 @@ type Reading interface {
 	fmt.Stringer
 	// Each calls f for every item, up to the query's limit, until f returns false or an error, and end after the last one.
 	Each(ctx context.Context, f func(wire.Item) (more bool, err error), end func() error) error
-	// Few reads at most n items and passes them to f. It returns sentinel.ErrNotFound if there are none.
-	Few(ctx context.Context, n int, f func([]wire.Item) error) error
+	// AtMost returns the query of its first n items.
+	AtMost(n int) Reading
 	// Page reads one page and passes its items, and the cursors of the pages around it, to f.
 	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
 	// Count counts the items.
@@ -87,11 +86,18 @@ func (d Decoding) all(ctx context.Context, into any, yield func(error) bool) {
 
 // first decodes the first item, which with n = 2 must be the only one.
 func (d Decoding) first(ctx context.Context, n int, into any) error {
-	return d.Few(ctx, n, func(items []wire.Item) error {
-		if len(items) > 1 {
-			return sentinel.ErrMultipleItems
+	found := 0
+	return d.AtMost(n).Each(ctx, func(it wire.Item) (bool, error) {
+		if found++; found > 1 {
+			reflect.ValueOf(into).Elem().SetZero()
+			return false, sentinel.ErrMultipleItems
 		}
-		return d.Decode(items[0], into)
+		return true, d.Decode(it, into)
+	}, func() error {
+		if found == 0 {
+			return sentinel.ErrNotFound
+		}
+		return nil
 	})
 }
 
@@ -238,24 +244,10 @@ func (p *Plan) Each(ctx context.Context, f func(wire.Item) (bool, error), end fu
 	})
 }
 
-func (p *Plan) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
-	return p.measure(ctx, func(ctx context.Context) (err error) {
-		var got page
-		switch {
-		case p.parts != nil:
-			got, err = p.mergedPageAt(ctx, cursor.Places{}, n, p.budget())
-		case !p.Nothing:
-			got.items, err = p.stream(nil, n, p.budget()).page(ctx, n)
-		}
-		switch {
-		case err != nil:
-			return err
-		case len(got.items) == 0:
-			return sentinel.ErrNotFound
-		}
-		defer wire.ReleaseAll(got.items)
-		return f(got.items)
-	})
+func (p *Plan) AtMost(n int) Reading {
+	q := *p
+	q.Limit, q.Segments = n, 0
+	return &q
 }
 
 func (p *Plan) Page(ctx context.Context, text string, f func([]wire.Item, Cursors) error) error {

@@ -76,33 +76,24 @@ func (p *Plan) stream(at item.Item, limit int, b *budget) *stream {
 // it reports true, and the next one begins there.
 func (s *stream) leap(ctx context.Context, got *layout.Page) (leapt bool, err error) {
 	var after item.Item
-	var rows []wire.Item
-	for _, it := range got.Rows {
+	if *got, err = keep(*got, func(it wire.Item) (bool, error) {
 		next := s.After(it)
 		if maps.EqualFunc(next, after, item.Equal) {
-			continue
+			return false, nil
 		}
-		after = next
-		elsewhere := false
-		if s.Elsewhere != nil {
-			if elsewhere, err = s.Elsewhere(ctx, it); err != nil {
-				wire.ReleaseAll(got.Rows)
-				return false, err
-			}
+		if after = next; s.Elsewhere == nil {
+			return true, nil
 		}
-		if !elsewhere {
-			rows = append(rows, it)
-		}
+		elsewhere, err := s.Elsewhere(ctx, it)
+		return !elsewhere, err
+	}); err != nil {
+		return false, err
 	}
 	if pk, sk := s.PK.Attr, s.SK.Attr; s.at != nil && after != nil && item.Equal(s.at[pk], after[pk]) {
 		if order, ok := expr.Compares(s.at[sk], after[sk]); ok && order < 0 {
 			s.at, leapt = after, true
 		}
 	}
-	if rows == nil {
-		wire.ReleaseAll(got.Rows)
-	}
-	got.Rows, got.Count = rows, len(rows)
 	return leapt, nil
 }
 
@@ -140,7 +131,11 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 			in.Segment, in.Segments = s.Segment.Number, s.Segment.Of
 		}
 		if got, err = s.Runner.ReadPage(ctx, &in); err == nil && s.Own != nil {
-			got, err = s.own(got)
+			got, err = keep(got, func(it wire.Item) (bool, error) {
+				m := it.Map()
+				ours, err := s.Own(m)
+				return ours, layout.OfItem(s.Schema, m, err)
+			})
 		}
 		if err != nil {
 			return got, err
@@ -205,13 +200,12 @@ func (p *Plan) projection(count bool) []string {
 	return names
 }
 
-// own drops items that passed the filter but do not belong to the query.
-func (p *Plan) own(got layout.Page) (layout.Page, error) {
+// keep drops the items of an answer that do not belong to what is read.
+func keep(got layout.Page, belongs func(wire.Item) (bool, error)) (layout.Page, error) {
 	var items []wire.Item
 	for _, it := range got.Rows {
-		ours, err := p.Own(it.Map())
+		ours, err := belongs(it)
 		if err != nil {
-			err = layout.OfItem(p.Schema, it.Map(), err)
 			wire.ReleaseAll(got.Rows)
 			return layout.Page{}, err
 		}
