@@ -187,6 +187,7 @@ func (s *Server) rows(r *visit, b *browseView, start string, link func(string) s
 	}
 	b.Columns = columns(rows.Items)
 	for _, x := range rows.Items {
+		s.whole(x.Values)
 		row := rowView{State: x}
 		if x.Key != nil {
 			if e, err := s.entity(x.Entity); err == nil {

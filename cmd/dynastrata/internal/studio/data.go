@@ -18,6 +18,8 @@ type Data interface {
 	Browse(ctx context.Context, q Question) (Rows, error)
 	// Life returns the states of an item.
 	Life(ctx context.Context, q LifeQuestion) (Life, error)
+	// Content returns all of a value of which a part was left out, as it was: a [Mistaken] is the error if it has changed.
+	Content(ctx context.Context, whole []byte) (Content, error)
 
 	// Count counts the items of a table by entity and kind. It reads the whole table.
 	Count(ctx context.Context, table string, report func(Progress)) ([]Count, error)
@@ -234,8 +236,18 @@ type Value struct {
 	Sub    []Value
 	Nested bool // a list, map or set: Sub has its elements
 	Hidden bool
-	Odd    bool // not declared
-	Bytes  int  // of the whole value, if Text is shortened
+	Odd    bool   // not declared
+	Bytes  int    // of the whole value, if Text is shortened
+	Cut    bool   // a part is left out
+	Whole  []byte // where all of it is, for [Data.Content]; nil if it has no place of its own. It holds keys.
+	Link   string // to all of it; set by the pages
+}
+
+// Content is all of a value.
+type Content struct {
+	Entity, Name string
+	Type         string // of DynamoDB
+	Bytes        []byte // a text, bytes, or JSON of a list, map or set
 }
 
 // Progress is how far long work is.
