@@ -414,7 +414,7 @@ func partial(err error) (string, error) {
 // mistaken marks an error of what was given.
 func mistaken(err error) error {
 	var input *entity.InputError
-	if errors.As(err, &input) {
+	if errors.As(err, &input) || errors.Is(err, errNotFound) {
 		return &studio.Mistaken{Err: err}
 	}
 	return err
