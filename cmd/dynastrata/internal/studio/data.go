@@ -304,11 +304,12 @@ type Change struct {
 // Input is a field of a form that edits an item.
 type Input struct {
 	Name     string
-	Kind     string // text, area, number, bool or time
+	Kind     string // text, area, number, bool, time, json, set or bytes
 	Type     string // of Go
 	Text     string
 	Present  bool
 	Optional bool
+	Secret   bool   // its value is not in Text; it can only be replaced, or removed if it is optional
 	Why      string // it cannot be edited
 }
 
