@@ -156,3 +156,23 @@ func TestStudio_PagesOfRows(t *testing.T) {
 		require.Contains(t, late.text, "the rows were built again since the first page")
 	}
 }
+
+// The search takes several values, of which an item has each, as find does.
+func TestStudio_FindsBySeveralValues(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.story()
+	g := l.studio(StudioOptions{})
+	find := func(text string) seen { return g.send(g.open("/"), "find", map[string][]string{"text": {text}}) }
+	for _, text := range []string{`c-1 d-7`, `deviceId=d-7 channel=c-1`, `d-7 "c-1"`} {
+		require.Contains(t, find(text).text, "dock 3", text)
+	}
+	require.Contains(t, find("t-1 Sales").text, "Alice Baker")
+	none := find("c-1 d-8")
+	require.Contains(t, none.text, "each of these 2 values")
+	require.Equal(t, 400, find("a b c d e").status)
+	all := g.finished(g.fill(find(`"Alice Baker" nobody`), "start"))
+	require.Contains(t, all.text, "No item has or had this value")
+	all = g.finished(g.fill(find(`"Alice Baker" "R&D"`), "start"))
+	require.Contains(t, all.text, "employeeId=e-1", "a version has both")
+}

@@ -12,8 +12,9 @@ type Data interface {
 	Entities() []Entity
 	// Tables describes the physical tables: one request each, which costs no read units.
 	Tables(ctx context.Context) ([]Table, error)
-	// Find returns the items that have a value in their key, in a unique constraint or in the key of an index.
-	Find(ctx context.Context, text string) (Found, error)
+	// Find returns the items that have each of some words, and to which a key, a unique constraint or the key of an index leads with them. A word is a
+	// value, or attribute=value.
+	Find(ctx context.Context, words []string) (Found, error)
 	// Browse returns a page of items.
 	Browse(ctx context.Context, q Question) (Rows, error)
 	// Life returns the states of an item.
@@ -25,8 +26,8 @@ type Data interface {
 	Count(ctx context.Context, table string, report func(Progress)) ([]Count, error)
 	// Check compares the tables and their items with the declarations. It reads all tables.
 	Check(ctx context.Context, report func(Progress)) (Health, error)
-	// Search returns the items that have, or had, a value in any attribute, also deleted ones. It reads all tables.
-	Search(ctx context.Context, text string, report func(Progress)) (Found, error)
+	// Search returns the items that have, or had, each of some words in any attribute, also deleted ones. It reads all tables.
+	Search(ctx context.Context, words []string, report func(Progress)) (Found, error)
 
 	// Preview returns what a write would do, and sends nothing that changes an item.
 	Preview(ctx context.Context, w Write) (Preview, error)
