@@ -245,7 +245,7 @@ func TestDump_CanBeLoaded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.jsonl")
 	r := from.run("dump", "--out", file)
 	require.Equal(t, ExitOK, r.code, r.err)
-	require.Equal(t, "11 items written, 1 request, 1.0 read units\n", regexp.MustCompile(`1 request, .*`).ReplaceAllString(r.err, "1 request, 1.0 read units"))
+	require.Equal(t, "dump TABLE: 0 of about 11\n11 items written, 1 request, 1.0 read units\n", regexp.MustCompile(`1 request, .*`).ReplaceAllString(r.err, "1 request, 1.0 read units"))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for _, secret := range secrets {
@@ -256,7 +256,7 @@ func TestDump_CanBeLoaded(t *testing.T) {
 	require.Equal(t, ExitDeclined, to.run("load", file).code)
 	r = to.run("--yes", "load", file)
 	require.Equal(t, ExitOK, r.code, r.err)
-	require.Equal(t, "11 items written\n", r.err)
+	require.Equal(t, "load: 0\n11 items written\n", r.err)
 	for _, args := range [][]string{{"check"}, {"--json", "show", "Employee", "employeeId=e-1"}} {
 		r = to.run(args...)
 		require.Equal(t, ExitOK, r.code, r.out)

@@ -105,9 +105,9 @@ func TestTail_Where(t *testing.T) {
 	golden(t, "tail-where.txt", sorted(stamp.ReplaceAllString(r.out, "TIME  ")+"\n"))
 	for want, args := range map[string]string{
 		"EDD-9197 command: none of the entities has an attribute departmen": "tail --where departmen=Sales",
-		"none of the entities has an attribute department":                   "tail --where department=Sales Telemetry",
-		"--where is given as attribute=value":                                "tail --where department",
-		"--where is given without a value":                                   "tail --where department=",
+		"none of the entities has an attribute department":                  "tail --where department=Sales Telemetry",
+		"--where is given as attribute=value":                               "tail --where department",
+		"--where is given without a value":                                  "tail --where department=",
 	} {
 		r := l.run(strings.Fields(args)...)
 		require.Equal(t, ExitUsage, r.code, r.err)
