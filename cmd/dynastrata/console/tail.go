@@ -34,7 +34,7 @@ func (s *session) tailCommand() *cli.Command {
 		Name: "tail", Usage: "print the stream of the tables as changes, until interrupted", ArgsUsage: "[entity…]",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "from-start", Usage: "begin with the oldest record, up to 24 hours ago"},
-			&cli.StringSliceFlag{Name: "where", Usage: "print only changes of items that have, or had before, attribute=value; each of several"},
+			&cli.StringSliceFlag{Name: "where", Usage: "print only changes of items that have, or had before, attribute=value; all of several; the stream must have images"},
 			&cli.IntFlag{Name: "limit", Usage: "end after so many changes"},
 		},
 		ShellComplete: s.complete(s.nextEntities),
