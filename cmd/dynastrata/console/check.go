@@ -22,6 +22,9 @@ import (
 	"github.com/dynastrata/dynastrata/tables"
 )
 
+// kindTable is the kind of a finding about a table.
+const kindTable = "table"
+
 // finding is something that does not belong in a table.
 type finding struct {
 	Table  string `json:"table"`
@@ -29,9 +32,10 @@ type finding struct {
 	Entity string `json:"entity,omitempty"`
 	Key    string `json:"key,omitempty"`
 	What   string `json:"what,omitempty"`
-	Remedy string `json:"remedy,omitempty"` // a command line
+	Remedy string `json:"remedy,omitempty"` // a command line, or a comment
 
-	of *stored // the item, as far as it is known
+	of    *stored       // the item, as far as it is known
+	drift *tables.Drift // of a table
 }
 
 // checkCommand compares tables and items with the declarations.
@@ -44,7 +48,7 @@ func (s *session) checkCommand() *cli.Command {
 				return err
 			}
 			s.resume = s.again(c, "")
-			k := &checking{s: s, c: c, counts: map[string]int{}}
+			k := &checking{s: s, c: c, counts: map[string]int{}, remedies: map[string][]string{}}
 			for _, table := range s.m.tables() {
 				if err := k.table(ctx, table); err != nil {
 					return err
@@ -64,8 +68,8 @@ type checking struct {
 	cost   migrate.Cost
 	bar    *progress
 
-	remedies []string // of the findings, each once
-	others   int      // remedies that are not kept
+	remedies map[string][]string // of the findings, by kind, each once
+	others   int                 // remedies that are not kept
 }
 
 // found prints a finding.
@@ -131,12 +135,17 @@ func (k *checking) table(ctx context.Context, table string) error {
 	if k.s.db != nil {
 		return k.declared(ctx, table)
 	}
-	for _, what := range k.s.m.tableDifferences(table, d) {
-		if err := k.found(finding{Table: table, Kind: "table", What: what}); err != nil {
+	for _, d := range k.s.m.tableDifferences(table, d) {
+		if err := k.lacks(table, d); err != nil {
 			return err
 		}
 	}
 	return k.recorded(ctx, table)
+}
+
+// lacks prints what a table lacks.
+func (k *checking) lacks(table string, d tables.Drift) error {
+	return k.found(finding{Table: table, Kind: kindTable, What: table + ", " + d.String(), drift: &d})
 }
 
 // describe returns the description of a table.
@@ -149,11 +158,11 @@ func (s *session) describe(ctx context.Context, table string) (*types.TableDescr
 }
 
 // tableDifferences returns what the entities of a table need of it, and it does not have.
-func (m *model) tableDifferences(table string, d *types.TableDescription) []string {
-	var all []string
-	note := func(text string) {
-		if !slices.Contains(all, text) {
-			all = append(all, text)
+func (m *model) tableDifferences(table string, d *types.TableDescription) []tables.Drift {
+	var all []tables.Drift
+	note := func(d tables.Drift) {
+		if !slices.Contains(all, d) {
+			all = append(all, d)
 		}
 	}
 	has := func(keys []types.KeySchemaElement) string {
@@ -172,14 +181,14 @@ func (m *model) tableDifferences(table string, d *types.TableDescription) []stri
 	}
 	for _, e := range m.on(table) {
 		if want := strings.Join(e.s.KeyNames(), ", "); want != has(d.KeySchema) {
-			note(fmt.Sprintf("%s: the key is declared as %s, and is %s", table, want, has(d.KeySchema)))
+			note(tables.Drift{Kind: tables.DriftKey, Need: want, Has: has(d.KeySchema)})
 		}
 		for _, x := range e.s.Indexes {
 			want := strings.Join(append(x.PK.Attributes(), x.SK.Attributes()...), ", ")
 			if is, there := indexes[x.Index]; !there {
-				note(fmt.Sprintf("%s: there is no index %s", table, x.Index))
+				note(tables.Drift{Kind: tables.MissingIndex, Index: x.Index, Need: "the index " + x.Index + ": " + want})
 			} else if is != want {
-				note(fmt.Sprintf("%s: the key of index %s is declared as %s, and is %s", table, x.Index, want, is))
+				note(tables.Drift{Kind: tables.DifferentIndexKey, Index: x.Index, Need: want, Has: is})
 			}
 		}
 	}
@@ -195,8 +204,15 @@ func (k *checking) declared(ctx context.Context, table string) error {
 			if t.Table != table {
 				continue
 			}
-			if err := k.found(finding{Table: table, Kind: "table", What: strings.ReplaceAll(t.Error(), "\n", " ")}); err != nil {
-				return err
+			if t.Err != nil {
+				if err := k.found(finding{Table: table, Kind: kindTable, What: t.Error()}); err != nil {
+					return err
+				}
+			}
+			for _, d := range t.Differences {
+				if err := k.lacks(table, d); err != nil {
+					return err
+				}
 			}
 		}
 	case err != nil:

@@ -2,19 +2,28 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/avjson"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // put stores a raw item.
@@ -117,8 +126,114 @@ func TestCheck_ComparesTables(t *testing.T) {
 	require.NoError(t, os.WriteFile(l.lock, []byte(other), 0o600))
 	r := l.run("check")
 	require.Equal(t, ExitFindings, r.code, r.err)
-	require.Contains(t, r.out, "TABLE: there is no index gsi9")
-	require.Contains(t, r.out, "TABLE: the key is declared as pk, range, and is pk, sk")
+	require.Contains(t, r.out, "TABLE, index: needs the index gsi9: gsi1pk, gsi1sk, has none")
+	require.Contains(t, r.out, "TABLE, key: needs pk, range, has pk, sk")
+	require.Contains(t, r.out, "# TABLE: DynamoDB changes no key of a table")
+	require.Contains(t, r.out, "# index gsi9 of TABLE: the check of the program prints the line that adds it")
+}
+
+// sent sends the request of a line of the AWS command line.
+func (l *lab) sent(line string) {
+	l.t.Helper()
+	m := regexp.MustCompile(`^\$ aws dynamodb (\S+) --cli-input-json '(.*)'\n$`).FindStringSubmatch(line)
+	require.NotNil(l.t, m, line)
+	text := []byte(strings.ReplaceAll(m[2], "TABLE", l.table))
+	var err error
+	switch ctx := l.t.Context(); m[1] {
+	case "update-table":
+		var in dynamodb.UpdateTableInput
+		require.NoError(l.t, json.Unmarshal(text, &in))
+		_, err = l.client.UpdateTable(ctx, &in)
+	case "update-time-to-live":
+		var in dynamodb.UpdateTimeToLiveInput
+		require.NoError(l.t, json.Unmarshal(text, &in))
+		_, err = l.client.UpdateTimeToLive(ctx, &in)
+	case "get-item":
+		var in struct {
+			TableName string
+			Key       json.RawMessage
+		}
+		require.NoError(l.t, json.Unmarshal(text, &in))
+		key, problem := avjson.Item(in.Key)
+		require.Empty(l.t, problem)
+		out, failed := l.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &in.TableName, Key: key})
+		require.NotEmpty(l.t, out.Item)
+		err = failed
+	default:
+		require.Fail(l.t, "no such request", line)
+	}
+	require.NoError(l.t, err, line)
+}
+
+// The lines that check prints for a table make it the declared one, as far as DynamoDB changes tables.
+func TestCheck_PrintsWhatMendsATable(t *testing.T) {
+	t.Parallel()
+	l := &lab{t: t, now: noon, prefix: "none"}
+	l.client, l.table = localdb.Test(t)
+	l.declare(l.client, l.table)
+	l.lock = filepath.Join(t.TempDir(), "dynastrata.lock")
+	require.NoError(t, os.WriteFile(l.lock, []byte(schemalock.Of(l.db).String()), 0o600))
+	_, err := l.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &l.table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "S"}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: "HASH"}, {AttributeName: aws.String("sk"), KeyType: "RANGE"}},
+	})
+	require.NoError(t, err)
+	golden(t, "check/table-lock.txt", l.run("check").out)
+	r := l.embedded("", "check")
+	require.Equal(t, ExitFindings, r.code, r.err)
+	golden(t, "check/table.txt", r.out)
+	for line := range strings.Lines(r.out) {
+		if strings.HasPrefix(line, "$ ") {
+			l.sent(line)
+		}
+	}
+	require.Eventually(t, func() bool { return l.embedded("", "check").code == ExitOK }, time.Minute, 100*time.Millisecond)
+}
+
+// What DynamoDB does not change is to be decided, and a line has the place of the table unless that is a secret.
+func TestCheck_SaysWhatIsToBeDecided(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, at := range []string{"", "http://localhost:8000", "https://key:secret@db.example.org"} {
+		s := &session{app: App{}}
+		root := s.root()
+		root.Commands[0].Action = func(_ context.Context, c *cli.Command) error {
+			for _, d := range []tables.Drift{
+				{Kind: tables.DriftKey}, {Kind: tables.MissingIndex, Index: "gsi1"}, {Kind: tables.DifferentIndexKey, Index: "gsi1"}, {Kind: tables.DifferentProjection, Index: "gsi1"},
+				{Kind: tables.DifferentStream, Need: "NEW_IMAGE"}, {Kind: tables.DifferentStream, Need: "NEW_IMAGE", Has: "KEYS_ONLY"}, {Kind: tables.DifferentTTL, Need: "_ttl"}, {Kind: tables.DifferentTTL, Need: "_ttl", Has: "ends"},
+				{Kind: tables.DifferentRecovery, Need: "on"}, {Kind: tables.DifferentDeletion, Need: "on"}, {Kind: tables.DifferentBilling, Need: "PROVISIONED", Has: "PAY_PER_REQUEST"},
+			} {
+				all.WriteString(s.mendTable(c, "app", d) + "\n")
+			}
+			return nil
+		}
+		args := []string{"dynastrata", "--region", "eu-west-1"}
+		if at != "" {
+			args = append(args, "--endpoint", at)
+		}
+		require.NoError(t, root.Run(t.Context(), append(args, root.Commands[0].Name)))
+	}
+	require.NotContains(t, all.String(), "secret@")
+	golden(t, "check/decide.txt", all.String())
+}
+
+// An item of no entity is shown by its key where nothing is hidden.
+func TestCheck_ShowsItemsThatNoEntityKnows(t *testing.T) {
+	t.Parallel()
+	l := &lab{t: t, now: noon, prefix: "none", lock: "dynastrata.lock"}
+	l.client, l.table = localdb.Test(t)
+	l.db = entity.Must(entity.Open(l.client, entity.Config{Table: l.table}))
+	cars := entity.Must(entity.New[Car](l.db))
+	require.NoError(t, tables.Create(t.Context(), l.db))
+	l.put(item.Item{"pk": item.S("who's"), "sk": item.S("foreign")})
+	app := App{Clock: func() time.Time { return l.now }, Open: func(context.Context, Connection) (Program, error) {
+		return Program{DB: l.db, Handles: &struct{ Cars *entity.Store[Car] }{cars}}, nil
+	}}
+	r := l.start(t.Context(), app, "", "--table", l.table, "check")
+	require.Equal(t, ExitFindings, r.code, r.err)
+	require.Contains(t, r.out, `$ aws dynamodb get-item --cli-input-json '{"Key":{"pk":{"S":"who'\''s"},"sk":{"S":"foreign"}},"TableName":"TABLE"}'`)
+	l.sent(strings.ReplaceAll(strings.SplitAfter(r.out, "\n")[1], `'\''`, "'"))
 }
 
 // A dump of one table, loaded into another, is as declared there, and has no secret.
@@ -130,7 +245,7 @@ func TestDump_CanBeLoaded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.jsonl")
 	r := from.run("dump", "--out", file)
 	require.Equal(t, ExitOK, r.code, r.err)
-	require.Equal(t, "11 items written, 1 request, 1.0 read units\n", regexp.MustCompile(`1 request, .*`).ReplaceAllString(r.err, "1 request, 1.0 read units"))
+	require.Equal(t, "dump TABLE: 0 of about 11\n11 items written, 1 request, 1.0 read units\n", regexp.MustCompile(`1 request, .*`).ReplaceAllString(r.err, "1 request, 1.0 read units"))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for _, secret := range secrets {
@@ -141,7 +256,7 @@ func TestDump_CanBeLoaded(t *testing.T) {
 	require.Equal(t, ExitDeclined, to.run("load", file).code)
 	r = to.run("--yes", "load", file)
 	require.Equal(t, ExitOK, r.code, r.err)
-	require.Equal(t, "11 items written\n", r.err)
+	require.Equal(t, "load: 0\n11 items written\n", r.err)
 	for _, args := range [][]string{{"check"}, {"--json", "show", "Employee", "employeeId=e-1"}} {
 		r = to.run(args...)
 		require.Equal(t, ExitOK, r.code, r.out)

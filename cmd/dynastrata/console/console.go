@@ -180,6 +180,7 @@ func (s *session) flags() []cli.Flag {
 func (s *session) printers(c *cli.Command) {
 	s.out = newPrinter(s.std.Out, c.Bool("json"), c.Bool("no-color"))
 	s.err = newPrinter(s.std.Err, false, c.Bool("no-color"))
+	s.err.clock = s.app.Clock
 }
 
 // tableNames returns the physical names of --table, by logical name; "" is the default table.

@@ -76,12 +76,16 @@ func (o onCall) write() {
 	o.now = o.now.Add(time.Hour)
 }
 
+// program is the program of the shop.
+func (o onCall) program() App {
+	return App{Context: as, Clock: func() time.Time { return o.now }, Open: func(context.Context, Connection) (Program, error) {
+		return Program{DB: o.db, Handles: &struct{ Customers *entity.Store[Customer] }{o.customers}}, nil
+	}}
+}
+
 // do runs the command as the program does.
 func (o onCall) do(code int, args string) result {
 	o.t.Helper()
-	app := App{Context: as, Clock: func() time.Time { return o.now }, Open: func(context.Context, Connection) (Program, error) {
-		return Program{DB: o.db, Handles: &struct{ Customers *entity.Store[Customer] }{o.customers}}, nil
-	}}
 	var words []string
 	for i, quoted := range strings.Split(args, "'") {
 		if i%2 == 1 {
@@ -90,7 +94,7 @@ func (o onCall) do(code int, args string) result {
 		}
 		words = append(words, strings.Fields(quoted)...)
 	}
-	r := o.start(o.t.Context(), app, "", append([]string{"--table", o.table}, words...)...)
+	r := o.start(o.t.Context(), o.program(), "", append([]string{"--table", o.table}, words...)...)
 	require.Equal(o.t, code, r.code, "%s: %s", args, r.out+r.err)
 	require.NotContains(o.t, r.out+r.err, "4711", args)
 	return r
@@ -145,9 +149,7 @@ func TestWrites_AreGuardedByWhatWasShown(t *testing.T) {
 	two := Customer{Tenant: "t-1", ID: "c-2"}
 	race := func(other func(), args string) {
 		t.Helper()
-		app := App{Context: as, Clock: func() time.Time { return o.now }, Open: func(context.Context, Connection) (Program, error) {
-			return Program{DB: o.db, Handles: &struct{ Customers *entity.Store[Customer] }{o.customers}}, nil
-		}}
+		app := o.program()
 		answers := &answer{before: other, text: strings.NewReader("y\n")}
 		var out strings.Builder
 		app.Client = o.client

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -21,12 +22,13 @@ type printer struct {
 	color  bool
 	width  int // of the terminal; 0 for a pipe or a file
 	json   bool
-	failed error // of the first write that failed
+	clock  func() time.Time // of progress
+	failed error            // of the first write that failed
 }
 
 // newPrinter returns a printer that uses colours on a terminal, unless the user does not want them: https://no-color.org.
 func newPrinter(w io.Writer, json, noColor bool) *printer {
-	p := &printer{w: w, json: json}
+	p := &printer{w: w, json: json, clock: time.Now}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.color = !noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -200,24 +202,25 @@ func (p *printer) branches(indent string, nodes []node) {
 type progress struct {
 	p     *printer
 	what  string
-	total int64 // 0 if unknown
-	step  int64 // a line is written each time that so many were done
-	next  int64
+	total int64     // 0 if unknown
+	last  time.Time // of the last line; zero before the first
 	drawn bool
 	parts bool // of a thousand, shown as a percentage
 }
 
+// mostOften is the time between two lines of progress.
+const mostOften = 10 * time.Second
+
 // newProgress begins to show the progress of something of a size, 0 if it is not known.
 func newProgress(p *printer, what string, total int64) *progress {
-	step := max(total/10, 10_000)
-	b := &progress{p: p, what: what, total: total, step: step, next: step}
+	b := &progress{p: p, what: what, total: total}
 	b.set(0)
 	return b
 }
 
 // newShare begins to show the progress of something that is done in thousandths.
 func newShare(p *printer, what string) *progress {
-	b := &progress{p: p, what: what, total: 1000, step: 100, next: 100, parts: true}
+	b := &progress{p: p, what: what, total: 1000, parts: true}
 	b.set(0)
 	return b
 }
@@ -225,8 +228,8 @@ func newShare(p *printer, what string) *progress {
 // set shows that n are done.
 func (b *progress) set(n int64) {
 	if b.p.width == 0 {
-		if n >= b.next {
-			b.next = n - n%b.step + b.step
+		if now := b.p.clock(); b.last.IsZero() || now.Sub(b.last) >= mostOften {
+			b.last = now
 			b.p.line("%s: %s", b.what, b.share(n))
 		}
 		return

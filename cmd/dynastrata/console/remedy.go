@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,28 +14,63 @@ import (
 	"github.com/dynastrata/dynastrata/migrate"
 )
 
-// mostRemedies are printed at the end of a check.
+// mostRemedies are printed at the end of a check for each kind of finding.
 const mostRemedies = 20
 
-// remedy gives a finding the command line that mends it, or shows more of it. There is no line for tables, which package tables mends, for what no
-// entity knows, and for what has expired, which DynamoDB removes.
+// remedy gives a finding the line that mends it, or shows more of it; where no command does, the line says what is to be decided.
 func (k *checking) remedy(f *finding) {
-	words := k.s.mend(*f)
-	if words == nil || k.c == nil {
+	if k.c == nil {
 		return
 	}
-	line := k.s.line(k.c, words...)
-	if k.s.app.Open == nil && words[0] == "run" { // needs the program, which the binary does not know
-		line = strings.Join(append([]string{"your-program"}, words...), " ")
-	}
-	f.Remedy = line
-	switch {
-	case line == "" || slices.Contains(k.remedies, line):
-	case len(k.remedies) == mostRemedies:
+	f.Remedy = k.line(*f)
+	switch lines := k.remedies[f.Kind]; {
+	case slices.Contains(lines, f.Remedy):
+	case len(lines) == mostRemedies:
 		k.others++
 	default:
-		k.remedies = append(k.remedies, line)
+		k.remedies[f.Kind] = append(lines, f.Remedy)
 	}
+}
+
+// line returns the line for a finding.
+func (k *checking) line(f finding) string {
+	s := k.s
+	switch kind := migrate.Kind(f.Kind); {
+	case f.drift != nil:
+		return s.mendTable(k.c, f.Table, *f.drift)
+	case f.Kind == kindTable:
+		return decide + f.Table + ": check again when its settings can be read, which needs the actions of iac.Check"
+	case kind == migrate.Leftover:
+		return decide + f.Table + ": nothing is to be done: DynamoDB removes what has expired, usually within days"
+	case kind == migrate.Unknown:
+		return k.showUnknown(f)
+	}
+	words := s.mend(f)
+	if words == nil {
+		return decide + cmp.Or(f.Entity, f.Table) + ": decide whether the program still needs what is " + f.Kind + "; its keys are hidden, or the program has no handle for it"
+	}
+	line := s.line(k.c, words...)
+	if s.app.Open == nil && words[0] == "run" { // needs the program, which the binary does not know
+		return strings.Join(append([]string{"your-program"}, words...), " ")
+	}
+	if line == "" {
+		return decide + "with the endpoint of this command: " + strings.Join(append([]string{s.app.called()}, words...), " ")
+	}
+	return line
+}
+
+// showUnknown returns the line that shows an item of no entity, unless its key is hidden.
+func (k *checking) showUnknown(f finding) string {
+	m, key := k.s.m, map[string]any{}
+	for _, name := range m.on(f.Table)[0].s.KeyNames() {
+		if av := f.of.raw[name]; av != nil && !m.hidesUnknown(f.Table) {
+			key[name] = typed(av)
+		}
+	}
+	if len(key) < len(m.on(f.Table)[0].s.KeyNames()) {
+		return decide + f.Table + ": declare the entity of the items that none knows, or remove them; their keys are hidden, since a secret may be in them"
+	}
+	return k.s.awsLine(k.c, "get-item", map[string]any{"TableName": f.Table, "Key": key})
 }
 
 // mend returns the words of the command that mends a finding; nil for none.
@@ -79,15 +116,26 @@ func (m *model) views() (names []string) {
 	return names
 }
 
-// printRemedies prints the command lines that mend what was found, whole, however wide.
+// printRemedies prints the lines that mend what was found, whole, however wide; first the commands.
 func (k *checking) printRemedies() {
 	p := k.s.out
-	slices.Sort(k.remedies)
-	for _, line := range k.remedies {
-		p.write(p.faint("$ "+line) + "\n")
+	lines := slices.Concat(slices.Collect(maps.Values(k.remedies))...)
+	slices.SortFunc(lines, func(a, b string) int {
+		if x := strings.HasPrefix(a, decide); x == strings.HasPrefix(b, decide) {
+			return strings.Compare(a, b)
+		} else if x {
+			return 1
+		}
+		return -1
+	})
+	for _, line := range lines {
+		if !strings.HasPrefix(line, decide) {
+			line = "$ " + line
+		}
+		p.write(p.faint(line) + "\n")
 	}
 	if k.others > 0 {
-		p.line("%s", p.faint(count(k.others, "more command line")+": --json has them all"))
+		p.line("%s", p.faint(count(k.others, "more line")+": --json has them all"))
 	}
 }
 

@@ -186,7 +186,10 @@ func (m *manyRestores) run(ctx context.Context, x store, g given, total int64) e
 	if err := s.result(m.e.s.Name, "restored "+count(restored, "item"), map[string]any{"restored": restored, "taken": taken, "changed": changed}); err != nil || taken+changed == 0 {
 		return err
 	}
-	if changed > 0 {
+	switch {
+	case taken == 0:
+		return fmt.Errorf("%s changed after the list was made", count(changed, "item"))
+	case changed > 0:
 		return fmt.Errorf("%s could not be restored, and %s changed after the list was made", count(taken, "item"), count(changed, "other"))
 	}
 	return fmt.Errorf("%s could not be restored", count(taken, "item"))

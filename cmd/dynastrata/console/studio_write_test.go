@@ -183,7 +183,7 @@ func TestStudio_EditsWhatWasSeen(t *testing.T) {
 	require.Contains(t, item.text, "moved")
 	form := g.follow(item, "^Edit")
 	g.keep("edit", form)
-	for _, text := range []string{"secret: it is neither shown nor edited here", "map[string]string: edited by the program only", `name="v.points" value="40"`, `name="v.since" value="2026-04-22T12:00:00Z"`} {
+	for _, text := range []string{"string, secret: its value is never shown", "map[string]string, as JSON", `name="v.points" value="40"`, `name="v.since" value="2026-04-22T12:00:00Z"`} {
 		require.Contains(t, form.text, text)
 	}
 	require.NotContains(t, form.text, `name="v.version"`)

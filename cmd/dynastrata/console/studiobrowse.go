@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,10 +20,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-const (
-	mostRequests = 5   // of a page
-	mergedRows   = 100 // of a page that several partitions are merged for
-)
+// mostRequests are made for a page, of each partition.
+const mostRequests = 5
 
 // browsing is one page of items.
 type browsing struct {
@@ -49,9 +46,11 @@ func (d *studioData) Browse(ctx context.Context, q studio.Question) (studio.Rows
 		return studio.Rows{}, mistaken(err)
 	}
 	switch {
+	case b.e.derived == KindRow && b.x == nil && b.given["generation"] == "": // the rows that are served
+		err = b.merged(ctx)
 	case len(b.given) == 0:
 		err = b.scan(ctx)
-	case b.e.derived == KindRow && b.x == nil && b.given["generation"] == "", b.x != nil && b.x.Shards != nil:
+	case b.x != nil && b.x.Shards != nil:
 		err = b.merged(ctx)
 	default:
 		if err = b.locate(b.pk, b.given); err == nil {
@@ -469,47 +468,6 @@ func (b *browsing) keyOf(it item.Item) item.Item {
 		}
 	}
 	return k
-}
-
-// merged reads the first items of several partitions, in the order of the sort key. It has one page.
-func (b *browsing) merged(ctx context.Context) error {
-	all, err := b.d.s.partitions(ctx, b.e, b.x, b.given, &b.cost)
-	if err != nil {
-		return err
-	}
-	for _, g := range all {
-		keys := []*schema.KeyDef{b.pk}
-		if b.x != nil && b.x.Shards != nil {
-			keys = b.x.Shards
-		}
-		b.given = g
-		var queries []iter.Seq2[item.Item, error]
-		for _, pk := range keys {
-			if err := b.locate(pk, g); err != nil {
-				return err
-			}
-			in, err := b.input()
-			if err != nil {
-				return err
-			}
-			filter, _ := b.filter()
-			b.words("Query", in, filter)
-			limit := int32(mergedRows)
-			in.Limit = &limit
-			queries = append(queries, b.d.s.query(ctx, in, &b.cost))
-		}
-		b.pk = keys[0]
-		for it, err := range inOrder(b.sk, queries) {
-			if err != nil {
-				return err
-			}
-			if b.out.Read++; b.take(it) && len(b.out.Items) == mergedRows {
-				b.out.Partial = fmt.Sprintf("The first %d items of several partitions: narrow the sort key to see others.", mergedRows)
-				return nil
-			}
-		}
-	}
-	return nil
 }
 
 // position reads a place in a query; nil for its beginning.

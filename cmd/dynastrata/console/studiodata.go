@@ -221,11 +221,7 @@ func (d *studioData) state(x stored) studio.State {
 		return out
 	}
 	s := x.model.s
-	for _, name := range s.KeyNames() {
-		f := fieldOf(name, x.raw[name])
-		if d.s.m.hides(x.model, name) || x.Kind == KindSentinel && d.s.m.mayHaveSecrets(x.model) {
-			f.Value, f.Plain = hidden, hidden
-		}
+	for _, f := range d.storage(x) {
 		out.Storage = append(out.Storage, d.shown(x, f))
 	}
 	out.Version = layout.StoredVersion(s, x.raw)
@@ -240,6 +236,18 @@ func (d *studioData) state(x stored) studio.State {
 		out.Seen = fingerprint(x.raw)
 	}
 	return out
+}
+
+// storage returns the primary key as it is stored.
+func (d *studioData) storage(x stored) (all []field) {
+	for _, name := range x.model.s.KeyNames() {
+		f := fieldOf(name, x.raw[name])
+		if d.s.m.hides(x.model, name) || x.Kind == KindSentinel && d.s.m.mayHaveSecrets(x.model) {
+			f.Value, f.Plain = hidden, hidden
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 // contextRole reports whether an attribute holds what the context of a write had, such as who made it.
@@ -320,6 +328,9 @@ func (d *studioData) shown(x stored, f field) studio.Value {
 	if x.model == nil {
 		return v
 	}
+	if v.Cut {
+		v.Whole = placeOf(x, f)
+	}
 	if a := x.model.s.Attr(f.Name); a != nil && a.Time && f.Type == "N" {
 		if t, err := a.Format.FromValue(x.raw[f.Name]); err == nil {
 			v.Note = t.UTC().Format(time.RFC3339Nano)
@@ -336,21 +347,25 @@ func studioValue(name, kind string, plain any, depth int) studio.Value {
 	v := studio.Value{Name: name, Type: kind}
 	text := func(s string) {
 		if len(s) > longestText {
-			v.Bytes, s = len(s), strings.ToValidUTF8(s[:longestText], "")+"…"
+			v.Cut, v.Bytes, s = true, len(s), strings.ToValidUTF8(s[:longestText], "")+"…"
 		}
 		v.Text = printable(s, false)
 	}
-	sub := func(name string, plain any) { v.Sub = append(v.Sub, studioValue(name, "", plain, depth+1)) }
+	sub := func(name string, plain any) {
+		v.Sub = append(v.Sub, studioValue(name, "", plain, depth+1))
+		v.Cut = v.Cut || v.Sub[len(v.Sub)-1].Cut
+	}
 	list := func(n int, what string, each func(i int)) {
 		v.Nested, v.Text = true, count(n, what)
 		if depth >= deepest {
-			v.Sub = []studio.Value{{Name: "…", Text: "deeper values are left out"}}
+			v.Cut, v.Sub = true, []studio.Value{{Name: "…", Text: "deeper values are left out"}}
 			return
 		}
 		for i := range min(n, mostElements) {
 			each(i)
 		}
 		if n > mostElements {
+			v.Cut = true
 			v.Sub = append(v.Sub, studio.Value{Name: "…", Text: strconv.Itoa(n-mostElements) + " more"})
 		}
 	}
@@ -399,7 +414,7 @@ func partial(err error) (string, error) {
 // mistaken marks an error of what was given.
 func mistaken(err error) error {
 	var input *entity.InputError
-	if errors.As(err, &input) {
+	if errors.As(err, &input) || errors.Is(err, errNotFound) {
 		return &studio.Mistaken{Err: err}
 	}
 	return err

@@ -15,8 +15,8 @@ import (
 const mostHits = 50
 
 // Find implements studio.Data, by the search of the command find.
-func (d *studioData) Find(ctx context.Context, text string) (studio.Found, error) {
-	f, err := d.s.newFinder([]string{text}, mostHits)
+func (d *studioData) Find(ctx context.Context, words []string) (studio.Found, error) {
+	f, err := d.s.newFinder(words, mostHits)
 	if err != nil {
 		return studio.Found{}, mistaken(err)
 	}
@@ -27,8 +27,8 @@ func (d *studioData) Find(ctx context.Context, text string) (studio.Found, error
 }
 
 // Search implements studio.Data, by the search of find --scan.
-func (d *studioData) Search(ctx context.Context, text string, report func(studio.Progress)) (studio.Found, error) {
-	f, err := d.s.newFinder([]string{text}, mostHits)
+func (d *studioData) Search(ctx context.Context, words []string, report func(studio.Progress)) (studio.Found, error) {
+	f, err := d.s.newFinder(words, mostHits)
 	if err != nil {
 		return studio.Found{}, mistaken(err)
 	}

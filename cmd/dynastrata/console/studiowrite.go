@@ -1,18 +1,12 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-	"unicode"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/cmd/dynastrata/internal/studio"
 	"github.com/dynastrata/dynastrata/entity"
@@ -253,7 +247,15 @@ func (c *editing) differences(changes []expr.Change) (all []studio.Difference, e
 	}
 	y := c.d.s.m.decode(c.e.table, after, c.d.s.app.Clock())
 	for _, diff := range differences(*c.seen, y) {
-		all = append(all, c.d.difference(*c.seen, y, diff))
+		if !c.d.s.m.hides(c.e, diff.name) {
+			all = append(all, c.d.difference(*c.seen, y, diff))
+		}
+	}
+	for _, in := range c.w.Changes { // also if the value is the same: a page must not say that
+		if c.d.s.m.hides(c.e, in.Name) {
+			secret := studio.Value{Hidden: true}
+			all = append(all, studio.Difference{Name: item.Text(in.Name), Old: &secret, New: &secret})
+		}
 	}
 	return all, nil
 }
@@ -339,155 +341,4 @@ func (c *editing) failed(ctx context.Context, err error) error {
 		return &studio.Mistaken{Err: err}
 	}
 	return err
-}
-
-// inputs returns the fields of the form of the item.
-func (c *editing) inputs() (all []studio.Input) {
-	for _, a := range c.x.Schema.Attrs {
-		if c.x.Schema.KeyPart(a) || a.IsOwned || contextRole(c.e.s.Attr(a.Name)) {
-			continue
-		}
-		in := studio.Input{Name: a.Name, Type: a.Type.String(), Optional: a.Optional() || a.Tag.OmitEmpty}
-		av, present := c.seen.raw[a.Name]
-		_, null := av.(*types.AttributeValueMemberNULL)
-		in.Present = present && !null
-		in.Kind = inputKind(a)
-		switch {
-		case c.d.s.m.hides(c.e, a.Name):
-			in.Why = "secret: it is neither shown nor edited here"
-		case a.Append || a.Clock:
-			in.Why = "written by Append only"
-		case a.IsOnce && in.Present:
-			in.Why = "written once"
-		case in.Kind == "":
-			in.Why = a.Type.String() + ": edited by the program only"
-		case in.Present:
-			if in.Text, in.Why = inputText(a, av); len(in.Text) > 60 || strings.Contains(in.Text, "\n") {
-				in.Kind = cmp.Or(map[string]string{"text": "area"}[in.Kind], in.Kind)
-			}
-		}
-		all = append(all, in)
-	}
-	return all
-}
-
-var timeType = reflect.TypeFor[time.Time]()
-
-// inputKind returns how a form edits an attribute; "" if it cannot.
-func inputKind(a *schema.Attr) string {
-	t := a.Type
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	encodes := func(t reflect.Type) bool {
-		_, own := reflect.PointerTo(t).MethodByName("UnmarshalDynamoDBAttributeValue")
-		return own || a.Text
-	}
-	switch k := t.Kind(); {
-	case t == timeType:
-		return "time"
-	case encodes(t):
-		return ""
-	case k == reflect.Bool:
-		return "bool"
-	case k == reflect.String && a.Scalar == types.ScalarAttributeTypeS:
-		return "text"
-	case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr && a.Scalar == types.ScalarAttributeTypeN:
-		return "number"
-	}
-	return ""
-}
-
-// inputText returns the text of a stored value in a form, or why it has none.
-func inputText(a *schema.Attr, av types.AttributeValue) (text, why string) {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberBOOL:
-		return strconv.FormatBool(v.Value), ""
-	case *types.AttributeValueMemberN, *types.AttributeValueMemberS:
-		if a.Time {
-			t, err := a.Format.FromValue(av)
-			if err != nil {
-				return "", "it is no time"
-			}
-			return t.UTC().Format(time.RFC3339Nano), ""
-		}
-		text := scalarText(av)
-		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-			return "", "it has characters that a form does not keep"
-		}
-		if len(text) > 100_000 {
-			return "", "it is too long for a form"
-		}
-		return text, ""
-	}
-	return "", "it is stored as " + item.TypeName(av)
-}
-
-// changes reads the texts of a form.
-func (c *editing) changes() (all []bind.Change, err error) {
-	for _, in := range c.w.Changes {
-		a := c.x.Schema.Attr(in.Name)
-		if a == nil || c.d.s.m.hides(c.e, in.Name) {
-			return nil, badKey("%s cannot be edited", item.Text(in.Name))
-		}
-		change := bind.Change{Kind: expr.Remove, Target: bind.Target{Attr: a.Name}}
-		if !in.Remove {
-			v, err := inputValue(a, in.Text)
-			if err != nil {
-				return nil, badKey("%s must be %v", item.Text(a.Name), err)
-			}
-			change.Kind, change.Value = expr.Set, v
-		}
-		all = append(all, change)
-	}
-	return all, nil
-}
-
-// inputValue reads a text as a value of the type of an attribute. The error ends a sentence.
-func inputValue(a *schema.Attr, text string) (any, error) {
-	t := a.Type
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	v := reflect.New(t).Elem()
-	bad := func(err error, what string) error {
-		if err != nil {
-			return errors.New(what)
-		}
-		return nil
-	}
-	var err error
-	switch k := t.Kind(); {
-	case inputKind(a) == "":
-		return nil, errors.New("edited by the program")
-	case t == timeType:
-		at, wrong := time.Parse(time.RFC3339Nano, strings.TrimSpace(text))
-		err = bad(wrong, anInstant)
-		v.Set(reflect.ValueOf(at.UTC()))
-	case k == reflect.Bool:
-		b, wrong := strconv.ParseBool(text)
-		err = bad(wrong, "true or false")
-		v.SetBool(b)
-	case k == reflect.String:
-		v.SetString(text)
-	case v.CanInt():
-		n, wrong := strconv.ParseInt(strings.TrimSpace(text), 10, t.Bits())
-		err = bad(wrong, "a whole number that fits "+t.String())
-		v.SetInt(n)
-	case v.CanUint():
-		n, wrong := strconv.ParseUint(strings.TrimSpace(text), 10, t.Bits())
-		err = bad(wrong, "a whole number from 0 that fits "+t.String())
-		v.SetUint(n)
-	default:
-		f, wrong := strconv.ParseFloat(strings.TrimSpace(text), t.Bits())
-		err = bad(wrong, "a number")
-		v.SetFloat(f)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if a.Type.Kind() == reflect.Pointer {
-		return v.Addr().Interface(), nil
-	}
-	return v.Interface(), nil
 }

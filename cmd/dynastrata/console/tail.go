@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,7 @@ func (s *session) tailCommand() *cli.Command {
 		Name: "tail", Usage: "print the stream of the tables as changes, until interrupted", ArgsUsage: "[entity…]",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "from-start", Usage: "begin with the oldest record, up to 24 hours ago"},
+			&cli.StringSliceFlag{Name: "where", Usage: "print only changes of items that have, or had before, attribute=value; all of several; the stream must have images"},
 			&cli.IntFlag{Name: "limit", Usage: "end after so many changes"},
 		},
 		ShellComplete: s.complete(s.nextEntities),
@@ -48,7 +50,11 @@ func (s *session) tailCommand() *cli.Command {
 				}
 				t.chosen[e.s.Name] = true
 			}
-			err := t.run(ctx)
+			var err error
+			if t.where, err = t.conditions(c.StringSlice("where")); err != nil {
+				return err
+			}
+			err = t.run(ctx)
 			if ctx.Err() != nil {
 				s.err.line("interrupted; tail --from-start begins with the oldest record, up to 24 hours ago")
 				return nil //nolint:nilerr // an interruption ends it as intended
@@ -65,11 +71,40 @@ func (s *session) tailCommand() *cli.Command {
 type tail struct {
 	s      *session
 	chosen map[string]bool
+	where  []word
 	latest bool
 
 	mu     sync.Mutex // shards and tables are read at the same time
 	left   int        // changes to print; 0 without a limit
 	enough bool       // all of them are printed
+}
+
+// conditions reads the values of --where.
+func (t *tail) conditions(texts []string) (all []word, err error) {
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		switch {
+		case !ok:
+			return nil, invalid(bind.CodeConsoleKey, "--where is given as attribute=value")
+		case !slices.ContainsFunc(t.s.m.entities, func(e *entityModel) bool {
+			return (len(t.chosen) == 0 || t.chosen[e.s.Name]) && e.s.Attr(name) != nil
+		}):
+			return nil, invalid(bind.CodeConsoleName, "none of the entities has an attribute %s", item.Text(name))
+		}
+		all = append(all, word{name, value})
+	}
+	return all, nil
+}
+
+// wanted reports whether an item has all that --where says after a change, or had it before.
+func (t *tail) wanted(table string, r stream.Record) bool {
+	for _, image := range []item.Item{r.New, r.Old} {
+		x := t.s.m.decode(table, image, t.s.app.Clock())
+		if !slices.ContainsFunc(t.where, func(w word) bool { return w.in(x) == "" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // run prints the records of all tables, until ctx ends.
@@ -149,7 +184,7 @@ func (t *tail) printOne(table string, r stream.Record) error {
 		image = r.Keys
 	}
 	x := t.s.m.decode(table, image, t.s.app.Clock())
-	if len(t.chosen) > 0 && !t.chosen[x.Entity] {
+	if len(t.chosen) > 0 && !t.chosen[x.Entity] || !t.wanted(table, r) {
 		return nil
 	}
 	name := changeName(x, r)

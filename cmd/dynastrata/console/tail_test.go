@@ -94,3 +94,46 @@ func TestTail_LimitIsThatOfAllShards(t *testing.T) {
 	}
 	require.Equal(t, 1, strings.Count(b.String(), "\n"))
 }
+
+// Only changes of items that have the values are printed, or of those that had them before; they are read as those of find.
+func TestTail_Where(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.story()
+	r := l.run("tail", "--from-start", "--limit", "1", "--where", "department=Sales", "--where", "version=3")
+	require.Equal(t, ExitOK, r.code, r.err)
+	golden(t, "tail-where.txt", sorted(stamp.ReplaceAllString(r.out, "TIME  ")+"\n"))
+	for want, args := range map[string]string{
+		"EDD-9197 command: none of the entities has an attribute departmen": "tail --where departmen=Sales",
+		"none of the entities has an attribute department":                  "tail --where department=Sales Telemetry",
+		"--where is given as attribute=value":                               "tail --where department",
+		"--where is given without a value":                                  "tail --where department=",
+	} {
+		r := l.run(strings.Fields(args)...)
+		require.Equal(t, ExitUsage, r.code, r.err)
+		require.Contains(t, r.err, want)
+	}
+
+	m := modelOfFile(t, l.lock, "app")
+	image := func(department, version string) map[string]types.AttributeValue {
+		return map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: "$app#v1#employee#e-1"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#employee"}, "__edd_e__": &types.AttributeValueMemberS{Value: "Employee"},
+			"employeeId": &types.AttributeValueMemberS{Value: "e-1"}, "department": &types.AttributeValueMemberS{Value: department}, "version": &types.AttributeValueMemberN{Value: version},
+		}
+	}
+	for args, want := range map[string]int{
+		"department=Sales": 3, "department=R&D": 1, "department=Sales version=2": 2, "department=R&D version=2": 0, "version=2.0": 2, "version=x": 0, "employeeId=e-1": 4, "pk=$app#v1#employee#e-1": 0, "": 5,
+	} {
+		var b strings.Builder
+		x := &tail{s: &session{m: m, app: App{Clock: time.Now}, out: newPrinter(&b, true, true)}, chosen: map[string]bool{}}
+		for _, text := range strings.Fields(args) {
+			name, value, _ := strings.Cut(text, "=")
+			x.where = append(x.where, word{name, value})
+		}
+		require.NoError(t, x.print("app", []stream.Record{
+			{Operation: "INSERT", New: image("Sales", "1")}, {Operation: "MODIFY", Old: image("R&D", "1"), New: image("Sales", "2")}, {Operation: "REMOVE", Old: image("Sales", "2")}, {Operation: "MODIFY", Old: image("Lab", "4"), New: image("Lab", "5")},
+			{Operation: "INSERT", New: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "x"}, "sk": &types.AttributeValueMemberS{Value: "y"}}},
+		}))
+		require.Equal(t, want, strings.Count(b.String(), "\n"), args)
+	}
+}

@@ -130,7 +130,7 @@ func (s *Server) browse(r *visit) (*view, error) {
 	if op := v.Get("fop"); v.Get("f") != "" && op != "" {
 		q.Filter = &Filter{v.Get("f"), op, v.Get("fv")}
 	}
-	b := browseView{Entity: e, Path: e.Keys[at], Question: q, Asked: len(q.Given) > 0 || v.Get("all") != "" || v.Get("f") != ""}
+	b := browseView{Entity: e, Path: e.Keys[at], Question: q, Asked: len(q.Given) > 0 || v.Get("all") != "" || v.Get("f") != "" || e.Derived && q.Op != ""}
 	for _, k := range e.Keys {
 		b.Paths = append(b.Paths, pathLink{cmp.Or(k.Name, "table"), "browse?" + url.Values{"entity": {e.Name}, "index": {k.Name}}.Encode(), k.Name == q.Index})
 	}
@@ -161,14 +161,35 @@ func fields(k KeyPath, q Question) (all []partField, next *Part) {
 	return all, nil
 }
 
-// rows reads the page that begins at start: where this page and those before it begin, sealed.
+// trail is where a page and those before it begin. The first page is not in it.
+type trail struct {
+	Pages [][]byte
+	Cut   bool // pages before these were left out
+}
+
+// longestTrail is how many bytes of a trail a URL has.
+const longestTrail = 12_000
+
+// and returns the trail with one more page. It has room for some.
+func (t trail) and(next []byte) trail {
+	t.Pages = append(slices.Clone(t.Pages), next)
+	size := 0
+	for i, page := range slices.Backward(t.Pages) {
+		if size += len(page); i < len(t.Pages)-1 && (size > longestTrail || len(t.Pages)-i > mostBack) {
+			return trail{t.Pages[i+1:], true}
+		}
+	}
+	return t
+}
+
+// rows reads the page that begins at start: a sealed trail.
 func (s *Server) rows(r *visit, b *browseView, start string, link func(string) string) error {
-	var pages [][]byte
+	var way trail
 	if start != "" {
-		if err := s.open("pages", start, &pages); err != nil {
+		if err := s.open("pages", start, &way); err != nil {
 			return err
 		}
-		b.Question.Start = pages[len(pages)-1]
+		b.Question.Start = way.Pages[len(way.Pages)-1]
 	}
 	rows, err := s.data.Browse(r.ctx, b.Question)
 	if err != nil {
@@ -176,17 +197,18 @@ func (s *Server) rows(r *visit, b *browseView, start string, link func(string) s
 	}
 	b.Result = rows
 	if rows.Next != nil {
-		more := append(slices.Clone(pages), rows.Next)
-		b.NextPage = link(s.seal("pages", more[max(0, len(more)-mostBack):]))
+		b.NextPage = link(s.seal("pages", way.and(rows.Next)))
 	}
-	switch {
-	case len(pages) > 1:
-		b.Previous, b.First = link(s.seal("pages", pages[:len(pages)-1])), link("")
-	case len(pages) == 1:
+	if n := len(way.Pages); n > 1 {
+		b.Previous, b.First = link(s.seal("pages", trail{way.Pages[:n-1], way.Cut})), link("")
+	} else if way.Cut {
+		b.First = link("")
+	} else if n == 1 {
 		b.Previous = link("")
 	}
 	b.Columns = columns(rows.Items)
 	for _, x := range rows.Items {
+		s.whole(x.Values)
 		row := rowView{State: x}
 		if x.Key != nil {
 			if e, err := s.entity(x.Entity); err == nil {

@@ -12,19 +12,22 @@ type Data interface {
 	Entities() []Entity
 	// Tables describes the physical tables: one request each, which costs no read units.
 	Tables(ctx context.Context) ([]Table, error)
-	// Find returns the items that have a value in their key, in a unique constraint or in the key of an index.
-	Find(ctx context.Context, text string) (Found, error)
+	// Find returns the items that have each of some words, and to which a key, a unique constraint or the key of an index leads with them. A word is a
+	// value, or attribute=value.
+	Find(ctx context.Context, words []string) (Found, error)
 	// Browse returns a page of items.
 	Browse(ctx context.Context, q Question) (Rows, error)
 	// Life returns the states of an item.
 	Life(ctx context.Context, q LifeQuestion) (Life, error)
+	// Content returns all of a value of which a part was left out, as it was: a [Mistaken] is the error if it has changed.
+	Content(ctx context.Context, whole []byte) (Content, error)
 
 	// Count counts the items of a table by entity and kind. It reads the whole table.
 	Count(ctx context.Context, table string, report func(Progress)) ([]Count, error)
 	// Check compares the tables and their items with the declarations. It reads all tables.
 	Check(ctx context.Context, report func(Progress)) (Health, error)
-	// Search returns the items that have, or had, a value in any attribute, also deleted ones. It reads all tables.
-	Search(ctx context.Context, text string, report func(Progress)) (Found, error)
+	// Search returns the items that have, or had, each of some words in any attribute, also deleted ones. It reads all tables.
+	Search(ctx context.Context, words []string, report func(Progress)) (Found, error)
 
 	// Preview returns what a write would do, and sends nothing that changes an item.
 	Preview(ctx context.Context, w Write) (Preview, error)
@@ -234,8 +237,18 @@ type Value struct {
 	Sub    []Value
 	Nested bool // a list, map or set: Sub has its elements
 	Hidden bool
-	Odd    bool // not declared
-	Bytes  int  // of the whole value, if Text is shortened
+	Odd    bool   // not declared
+	Bytes  int    // of the whole value, if Text is shortened
+	Cut    bool   // a part is left out
+	Whole  []byte // where all of it is, for [Data.Content]; nil if it has no place of its own. It holds keys.
+	Link   string // to all of it; set by the pages
+}
+
+// Content is all of a value.
+type Content struct {
+	Entity, Name string
+	Type         string // of DynamoDB
+	Bytes        []byte // a text, bytes, or JSON of a list, map or set
 }
 
 // Progress is how far long work is.
@@ -292,11 +305,12 @@ type Change struct {
 // Input is a field of a form that edits an item.
 type Input struct {
 	Name     string
-	Kind     string // text, area, number, bool or time
+	Kind     string // text, area, number, bool, time, json, set or bytes
 	Type     string // of Go
 	Text     string
 	Present  bool
 	Optional bool
+	Secret   bool   // its value is not in Text; it can only be replaced, or removed if it is optional
 	Why      string // it cannot be edited
 }
 

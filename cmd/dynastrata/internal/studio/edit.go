@@ -22,6 +22,8 @@ type formState struct {
 	Write Write             // without changes
 	Was   map[string]string // digests of the texts, by attribute
 	Shown map[string]string // the beginnings of the texts
+
+	Secrets []string // attributes that can be replaced
 }
 
 // previewView is what a write would do, with the button that does it.
@@ -89,7 +91,11 @@ func (s *Server) edit(r *visit) (*view, error) {
 	}
 	state := formState{Write: w, Was: map[string]string{}, Shown: map[string]string{}}
 	for _, in := range p.Inputs {
-		if in.Why == "" {
+		switch {
+		case in.Why != "":
+		case in.Secret:
+			state.Secrets = append(state.Secrets, in.Name)
+		default:
 			state.Was[in.Name], state.Shown[in.Name] = digest(in.text()), beginning(in.text())
 		}
 	}
@@ -145,6 +151,18 @@ func (s *Server) preview(r *visit) (*view, error) {
 		}
 		if digest(now) != was {
 			w.Changes = append(w.Changes, c)
+		}
+	}
+	for _, name := range state.Secrets {
+		switch r.PostFormValue("secret." + name) {
+		case "replace":
+			w.Changes = append(w.Changes, Change{Name: name, Text: r.PostFormValue("v." + name)})
+		case "remove":
+			w.Changes = append(w.Changes, Change{Name: name, Remove: true})
+		default:
+			if r.PostFormValue("v."+name) != "" {
+				return nil, &Mistaken{errors.New(name + " is secret: choose to replace it, or leave its field empty")}
+			}
 		}
 	}
 	slices.SortFunc(w.Changes, func(a, b Change) int { return strings.Compare(a.Name, b.Name) })

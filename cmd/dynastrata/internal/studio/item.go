@@ -85,6 +85,15 @@ func (s *Server) item(r *visit) (*view, error) {
 		x.Hidden, x.All = len(x.Shown.Values)-pageValues, link("state", v.Get("state"), "all", "1")+"#state"
 		x.Shown.Values = x.Shown.Values[:pageValues]
 	}
+	if x.Shown != nil {
+		s.whole(x.Shown.Values)
+		s.whole(x.Shown.Library)
+		s.whole(x.Shown.Storage)
+		for _, c := range x.Shown.Changed {
+			s.wholeOf(c.Old)
+			s.wholeOf(c.New)
+		}
+	}
 	if life.AtState >= 0 {
 		x.AtLink = x.Rows[life.AtState].Link
 	}

@@ -138,12 +138,12 @@ func (s *Server) start(r *visit) (*view, error) {
 	case "count":
 		work = func(ctx context.Context) (any, error) { return s.data.Count(ctx, text, x.report) }
 	case "search":
-		var sealed string
-		if err := s.open("search", text, &sealed); err != nil {
+		var words []string
+		if err := s.open("search", text, &words); err != nil {
 			return nil, err
 		}
 		x.What = ""
-		work = func(ctx context.Context) (any, error) { return s.data.Search(ctx, sealed, x.report) }
+		work = func(ctx context.Context) (any, error) { return s.data.Search(ctx, words, x.report) }
 	default:
 		return nil, &Mistaken{errors.New("there is no such work: " + strconv.Quote(kind))}
 	}

@@ -58,7 +58,7 @@ func New(data Data, o Options) *Server {
 		s.mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, "pages/"+name) })
 	}
 	for pattern, h := range map[string]handler{
-		"GET /{$}": s.home, "GET /browse": s.browse, "POST /browse": s.ask, "POST /find": s.find, "GET /find": s.found, "GET /item": s.item,
+		"GET /{$}": s.home, "GET /browse": s.browse, "POST /browse": s.ask, "POST /find": s.find, "GET /find": s.found, "GET /item": s.item, "GET /value": s.value,
 		"POST /start": s.start, "GET /job": s.job, "POST /stop": s.stop,
 		"GET /edit": s.edit, "POST /preview": s.preview, "POST /write": s.write, "POST /again": s.again,
 	} {
@@ -84,7 +84,8 @@ type view struct {
 	Body   any
 	To     string
 	Status int
-	Again  bool // load the page again after a second
+	Again  bool     // load the page again after a second
+	File   *Content // instead of a page
 
 	Entities []Entity
 	Write    bool
@@ -127,6 +128,10 @@ func (s *Server) page(h handler) http.Handler {
 		}
 		if v.To != "" {
 			redirect(w, v.To)
+			return
+		}
+		if v.File != nil {
+			download(w, v.File)
 			return
 		}
 		if session != "" {

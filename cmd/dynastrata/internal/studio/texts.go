@@ -13,6 +13,10 @@ import (
 var texts = template.FuncMap{
 	"moment": moment, "size": size, "units": units, "plural": plural,
 	"classOf": class, "join": strings.Join, "slug": func(s string) string { return strings.ReplaceAll(s, " ", "-") }, "kilo": kilo,
+	"areas": func() []string { return []string{"area", "json", "set", "bytes"} },
+	"form": func(kind string) string {
+		return map[string]string{"json": "as JSON", "set": "a value a line", "bytes": "base64"}[kind]
+	},
 	"typed": typed, "has": func(all []string, one string) bool { return slices.Contains(all, one) },
 }
 
