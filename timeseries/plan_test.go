@@ -120,27 +120,6 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(entity.Must(os.ReadFile(path))), got+"\n", "%s; -update writes it again", path)
 }
 
-func TestPlan_NeverShowsASecret(t *testing.T) {
-	t.Parallel()
-	vaults, v, secrets := on[Vault](t), entity.Fields[Vault](), []string{"hunter2", "mallory", "opensesame"}
-	ev := Vault{ID: "v", Ticket: secrets[0], Holder: secrets[1], Note: secrets[2]}
-	texts := map[string]string{
-		"append":      vaults.Op().Append(ev).String(),
-		"append if":   vaults.Op().Append(ev, entity.If(entity.Ne(&v.Note, secrets[2]))).String(),
-		"upsert":      vaults.Op().Upsert(ev).String(),
-		"update":      vaults.Op().Update(ev, entity.Set(&v.Note, secrets[2])).String(),
-		"checkexists": vaults.Op().CheckExists(ev, entity.Eq(&v.Holder, secrets[1]), entity.Lt(&v.Ticket, secrets[0])).String(),
-		"history":     vaults.History(ev, entity.Between(&v.Ticket, secrets[0], secrets[2]), entity.Filter(entity.Eq(&v.Holder, secrets[1]))).String(),
-		"eq":          vaults.History(ev, entity.Eq(&v.Ticket, secrets[0])).String(),
-		"lt":          vaults.History(ev, entity.Lt(&v.Ticket, secrets[0])).String(),
-	}
-	for name, text := range texts {
-		for _, secret := range secrets {
-			require.NotContains(t, text, secret, name)
-		}
-	}
-}
-
 // ids numbers write ids and tokens, so that items can be compared byte by byte. The beginning is random: the database
 // remembers tokens for longer than a test run.
 func ids() (change func(*entity.Config), first string) {
@@ -240,23 +219,6 @@ func pulse(minute, level int) Pulse {
 }
 
 const pulsePK, pulseSK = "$app#v1#pulse#channel_c-1#deviceid_d-7", "$app#v1#pulse"
-
-func TestInterop_AnEventIsWhatEffectDynamoDBWrites(t *testing.T) {
-	w := open[Pulse](t, sharedTable, func(c *entity.Config) { c.TTL = "expiresAt" })
-	require.True(t, w.append(pulse(1, 5)).Applied)
-	stored := w.partition(pulsePK)
-	require.Equal(t, map[string]map[string]string{
-		pulseSK: {
-			"pk": "S " + pulsePK, "sk": "S " + pulseSK, "__edd_e__": "S Pulse", "channel": "S C-1", "deviceId": "S D-7",
-			"at": "S 2100-12-31T12:01:00.000Z", "level": "N 5", "createdAt": "S 2101-01-01T00:00:00.987Z",
-			"gsi2sk": "S $app#v1#pulse#at_2100-12-31t12:01:00.000z", "gsi3sk": "S $app#v1#pulse#at_2100-12-31t12:01:00.000z",
-		},
-		pulseSK + "#e#2100-12-31t12:01:00.000z": {
-			"pk": "S " + pulsePK, "sk": "S " + pulseSK + "#e#2100-12-31t12:01:00.000z", "__edd_e__": "S Pulse", "channel": "S C-1", "deviceId": "S D-7",
-			"at": "S 2100-12-31T12:01:00.000Z", "level": "N 5", "expiresAt": "N 4134585600",
-		},
-	}, stored)
-}
 
 func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	w, f := open[Pulse](t, sharedTable), entity.Fields[Pulse]()
