@@ -128,22 +128,6 @@ func TestBatchGet_FailsWhole(t *testing.T) {
 	require.Equal(t, []any{Dial{ID: "g-1"}, Bare{ID: "b-1"}}, []any{g, b})
 }
 
-func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
-	y, g := newYard(t), Dial{ID: "a"}
-	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw))
-	for code, load := range map[string]entity.GetOp{
-		"EDD-9101": y.dial.Op().GetInto(&Dial{}),
-		"EDD-9105": y.dial.Op().GetInto(nil),
-		"EDD-9108": y.dial.Op().GetInto(&g, nil),
-		"EDD-9114": elsewhere.Op().GetInto(&g),
-	} {
-		_, err := y.DB.BatchGet(t.Context(), y.dial.Op().GetInto(&g), load)
-		dbtest.RequireInput(t, err, code, map[string]string{"EDD-9101": "ID"}[code])
-	}
-	dbtest.RequireInput(t, dbtest.ErrorOf(y.DB.BatchGet(t.Context(), nil)), "EDD-9114", "")
-	require.Empty(t, y.Operations())
-}
-
 // Dial is an entity that a batch may write without Unconditional.
 type Dial struct {
 	_         entity.Key `name:"Dial" pk:"$#{id}" sk:"$"`

@@ -245,47 +245,6 @@ func TestValues_KeepTheirFormInEveryKindOfItem(t *testing.T) {
 	require.Equal(t, dbtest.N("9007199254740993"), l.ItemsByKey()[dossier+"#v#0000001"]["count"])
 }
 
-// World holds the related items of several items in one partition.
-type World struct {
-	_       entity.Key `name:"World" pk:"$#{org}" sk:"$#{id}"`
-	_       entity.GSI `name:"byName" index:"gsi1" pk:"$#{name}" sk:"$#{id}"`
-	_       versioned.Retain
-	_       lifecycle.SoftDelete
-	_       unique.Constraint `name:"name" fields:"org,name"`
-	Org     string            `dynamodbav:"org"`
-	ID      string            `dynamodbav:"id"`
-	Name    string            `dynamodbav:"name"`
-	Version int64             `dynamodbav:"version" entity:"version"`
-	Created time.Time         `dynamodbav:"createdAt" entity:"created_at"`
-}
-
-func TestQueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[World](t)
-	f := entity.Fields[World]()
-	for _, id := range []string{"a", "b", "c", "a#v#0000001", "a#deleted#x"} {
-		v := entity.Must(s.Create(t.Context(), World{Org: "o", ID: id, Name: "n" + id}))
-		l.Clock.Move(time.Second)
-		l.OK(s.Update(t.Context(), v, entity.Set(&f.Name, "m"+id)))
-	}
-	require.NoError(t, s.Delete(t.Context(), World{Org: "o", ID: "c"}))
-	ids := func(q entity.Query[World]) string {
-		got, n := entity.Must(q.Collect(t.Context())), entity.Must(q.Count(t.Context()))
-		require.Len(t, got, n)
-		var ids []string
-		for _, w := range got {
-			ids = append(ids, w.ID)
-		}
-		return strings.Join(ids, " ")
-	}
-	require.Equal(t, "a a#deleted#x a#v#0000001 b", ids(s.Query(World{Org: "o"})))
-	require.Equal(t, "a a#deleted#x a#v#0000001", ids(s.Query(World{Org: "o"}, entity.BeginsWith(&f.ID, "a"))))
-	require.Len(t, strings.Fields(ids(s.Scan())), 4)
-	byName := entity.Must(s.Index("byName"))
-	require.Equal(t, "a", ids(byName.Query(World{Name: "ma"})))
-	require.Equal(t, "", ids(byName.Query(World{Name: "na"})))
-}
-
 func TestTimestamps_TheLibraryOwnsThem(t *testing.T) {
 	t.Parallel()
 	type T = u0VLockSNone

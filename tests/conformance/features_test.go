@@ -177,6 +177,7 @@ type traits struct {
 	unique                  int // constraints: email; tenant and badge, which is sparse
 	lock, retain, retainTTL bool
 	soft, reserve, copyTTL  bool
+	lease                   bool // a constraint has a time to live
 }
 
 // traitsOf reads the declarations of T.
@@ -189,6 +190,9 @@ func traitsOf[T any]() (c traits) {
 	if c.soft = len(bins) > 0; c.soft {
 		_, c.copyTTL = bins[0].Lookup("ttl")
 		_, c.reserve = bins[0].Lookup("unique")
+	}
+	for _, tag := range dbtest.Declarations[claim, T]() {
+		_, c.lease = tag.Lookup("ttl")
 	}
 	return c
 }
