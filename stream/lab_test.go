@@ -464,3 +464,11 @@ func (b *brook) GetRecords(_ context.Context, in *dynamodbstreams.GetRecordsInpu
 	end := min(at+max(b.page, 2), at+int(*in.Limit), len(x.records))
 	return &dynamodbstreams.GetRecordsOutput{Records: slices.Clone(x.records[at:end]), NextShardIterator: b.iterator(x, end)}, nil
 }
+
+// changeOf returns the change that a record is for an entity, if it is one.
+func changeOf[T any](t *testing.T, store entity.Source[T], r stream.Record, what ...any) (stream.Change[T], bool) {
+	t.Helper()
+	change, ok, err := stream.Of(store, r)
+	require.NoError(t, err, what...)
+	return change, ok
+}

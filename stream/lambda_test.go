@@ -106,16 +106,14 @@ func TestEvent_OfLambdaIsReadExactly(t *testing.T) {
 	require.True(t, e.Records[1].ByTTL)
 	require.Equal(t, &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"}, r.New["n"])
 
-	c, ok, err := stream.Of(things(t), r)
-	require.NoError(t, err)
+	c, ok := changeOf(t, things(t), r)
 	require.True(t, ok)
 	require.Equal(t, stream.Created, c.Kind)
 	require.Equal(t, Thing{
 		ID: "1", Float: 1500, Raw: []byte{0, 1, 2, 128, 255}, Tags: []string{"a", "b"}, Numbers: []float64{1, 2.5}, Blobs: [][]byte{{0}, {255}}, On: ptr(true),
 		Deep: map[string]any{"list": []any{"", map[string]any{}, []any{}, []byte{}}}, At: time.Date(2026, 4, 22, 12, 0, 0, 123456789, time.UTC),
 	}, *c.New)
-	c, _, err = stream.Of(things(t), e.Records[1])
-	require.NoError(t, err)
+	c, _ = changeOf(t, things(t), e.Records[1])
 	require.Equal(t, stream.Expired, c.Kind)
 }
 
@@ -309,8 +307,7 @@ func TestFromKinesis_ReadsARecordExactly(t *testing.T) {
 	require.EqualValues(t, "NEW_AND_OLD_IMAGES", r.View)
 	require.Equal(t, time.Date(2024, 7, 11, 23, 23, 53, 12995e3, time.UTC), r.Time)
 
-	c, ok, err := stream.Of(things(t), r)
-	require.NoError(t, err)
+	c, ok := changeOf(t, things(t), r)
 	require.True(t, ok)
 	require.Equal(t, stream.Updated, c.Kind)
 	require.Equal(t, Thing{ID: "1", Float: 84.84, Raw: []byte{0, 1, 2, 128, 255}, Tags: []string{"b", "a"}}, *c.New)
@@ -390,8 +387,7 @@ func TestFromKinesis_IsOfTheTableThatItNames(t *testing.T) {
 		"arn:aws:dynamodb:eu-west-1:123456789012:table/other": false,
 	} {
 		s := entity.Must(entity.New[Thing](entity.Must(entity.Open(nil, entity.Config{Table: table}))))
-		_, ok, err := stream.Of(s, stream.FromKinesis("1", []byte(kinesisRecord)))
-		require.NoError(t, err)
+		_, ok := changeOf(t, s, stream.FromKinesis("1", []byte(kinesisRecord)))
 		require.Equal(t, want, ok, table)
 	}
 }
