@@ -208,11 +208,11 @@ func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 	var write entity.Write[Profile]
 	codes := map[string]string{
 		"Transact": "EDD-9114", "Transact, foreign": "EDD-9114", "Transact, nil after another": "EDD-9114", "Transact, nil write": "EDD-9114", "Transact, foreign alone": "EDD-9114",
-		"TransactGet, too many": "EDD-9110", "BatchGet": "EDD-9114", "BatchGet, foreign": "EDD-9114", "BatchGet, nil pointer": "EDD-9105", "BatchGet, no key": "EDD-9101", "BatchGet, nil option": "EDD-9108",
+		"TransactGet, too many": "EDD-9110", "BatchGet, nil pointer": "EDD-9105", "BatchGet, no key": "EDD-9101", "BatchGet, nil option": "EDD-9108",
 	}
 	for name, call := range map[string]func() error{
 		"Transact":                 func() error { return l.DB.Transact(t.Context(), nil) },
-		"Transact of nothing":      func() error { return l.DB.Transact(t.Context()) },
+		"Transact, nothing":        func() error { return l.DB.Transact(t.Context()) },
 		"Transact, foreign":        func() error { return l.DB.Transact(t.Context(), s.Op().Create(v), foreign.Op().Create(v)) },
 		"TransactWithToken":        func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
 		"TransactWithToken, token": func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{}, s.Op().Create(v)) },
@@ -239,25 +239,28 @@ func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 		"TransactGet, nil pointer":    func() error { return l.DB.TransactGet(t.Context(), s.Op().GetInto(nil)) },
 		"TransactGet, no key":         func() error { return l.DB.TransactGet(t.Context(), s.Op().GetInto(&Profile{})) },
 		"TransactGet, twice":          func() error { return l.DB.TransactGet(t.Context(), s.Op().GetInto(&v), s.Op().GetInto(&again)) },
-		"BatchGet":                    func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), nil)) },
-		"BatchGet, foreign":           func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, foreign.Op().GetInto(&v))) },
 		"BatchGet, nil pointer":       func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, s.Op().GetInto(nil))) },
 		"BatchGet, no key":            func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, s.Op().GetInto(&Profile{}))) },
 		"BatchGet, nil option":        func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, s.Op().GetInto(&v, nil))) },
 	} {
 		reports = nil
 		err := call()
-		verb := dbtest.As[*entity.Error](t, err, name)
+		verb, _, _ := strings.Cut(name, ",")
+		require.Contains(t, []string{verb, "GetInto"}, dbtest.As[*entity.Error](t, err, name).Verb, name)
 		code := dbtest.As[*entity.InputError](t, err, name).Code
 		if want, ok := codes[name]; ok {
 			require.Equal(t, want, code, name)
 		}
 		require.Len(t, reports, 1, name)
-		require.Equal(t, []any{verb.Verb, 0}, []any{reports[0].Verb, reports[0].Requests}, name)
+		require.Equal(t, []any{verb, 0}, []any{reports[0].Verb, reports[0].Requests}, name)
 		require.Error(t, reports[0].Err, name)
 		require.True(t, reports[0].Entity == "" || reports[0].Table == l.Table, "%s: the table of a call of one entity", name)
 		require.Empty(t, l.Operations())
 	}
+	for _, loads := range [][]entity.GetOp{{nil}, {load, foreign.Op().GetInto(&v)}} {
+		dbtest.RequireInput(t, dbtest.ErrorOf(l.DB.BatchGet(t.Context(), loads...)), "EDD-9114", "")
+	}
+	require.Empty(t, l.Operations())
 	reports = nil
 	require.NoError(t, l.DB.TransactGet(t.Context()))
 	require.Len(t, reports, 1, "a call that does nothing costs nothing, and is a call")

@@ -3,15 +3,12 @@ package lifecycle_test
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -21,8 +18,6 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// "joining X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
-// "never" are options of the store, and "shared" is a database that shares its tables.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	types := declaretest.Types{
@@ -30,28 +25,7 @@ func TestDeclarations(t *testing.T) {
 		"lifecycle.SoftDelete": reflect.TypeFor[lifecycle.SoftDelete](), "lifecycle.TTL": reflect.TypeFor[lifecycle.TTL](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
 		"versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](), "timeseries.Events": reflect.TypeFor[timeseries.Events](),
 	}
-	declaretest.Run(t, "testdata/declarations/*.txt", types, func(t *testing.T, c declaretest.Case, where string) error {
-		table, o := &schema.Table{Name: "app"}, declaretest.Options
-		if rest, ends := strings.CutPrefix(where, "with ends "); ends {
-			o.TTL, where = "ends", rest
-		}
-		other, joining := strings.CutPrefix(where, "joining ")
-		after, limited := strings.CutPrefix(where, "after ")
-		switch {
-		case joining:
-			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
-		case limited:
-			d := entity.Must(time.ParseDuration(after))
-			o.After = &d
-		case where == "shared":
-			o.Profile, o.Precision = schema.NewProfile(true), key.Milli
-		case where == "never":
-			o.NoExpiry = true
-		default:
-			require.Empty(t, where, "an unknown place")
-		}
-		return declaretest.Declare(table, c.Type, o)
-	})
+	declaretest.Run(t, types)
 }
 
 func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {

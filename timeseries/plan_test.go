@@ -2,10 +2,7 @@ package timeseries_test
 
 import (
 	"crypto/rand"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,10 +10,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/goldentest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
-
-var update = flag.Bool("update", false, "write testdata/plans again")
 
 // paper is a database without a client, whose clock stands still.
 func paper(t testing.TB) *entity.DB {
@@ -88,7 +84,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"query-current":       channels.Query(Channel{Channel: "c-1"}),
 		"query-index":         entity.Must(telemetry.Index("byAccount")).Query(Telemetry{AccountID: "acct-1"}),
 	} {
-		golden(t, name, plan.String())
+		goldentest.Check(t, "plans/"+name+".txt", plan.String()+"\n")
 	}
 }
 
@@ -107,17 +103,6 @@ func TestPlan_OfAMistakeIsItsCode(t *testing.T) {
 	} {
 		require.Contains(t, plan.String(), code)
 	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "plans", name+".txt")
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got+"\n"), 0o644))
-		return
-	}
-	require.Equal(t, string(entity.Must(os.ReadFile(path))), got+"\n", "%s; -update writes it again", path)
 }
 
 // ids numbers write ids and tokens, so that items can be compared byte by byte. The beginning is random: the database

@@ -316,9 +316,9 @@ func TestErrors_HideUniqueValuesInKeysOfIndexes(t *testing.T) {
 
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
+	declaretest.Run(t, declaretest.Types{
 		"entity.Key": reflect.TypeFor[entity.Key](), "timeseries.Events": reflect.TypeFor[timeseries.Events](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
-	}, declaretest.Alone)
+	})
 }
 
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,

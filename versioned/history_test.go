@@ -95,9 +95,9 @@ func TestList_LeavesOutTheCurrentStateOfANewItem(t *testing.T) {
 
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
+	declaretest.Run(t, declaretest.Types{
 		"entity.Key": reflect.TypeFor[entity.Key](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
-	}, declaretest.Alone)
+	})
 }
 
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,

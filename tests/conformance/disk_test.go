@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/goldentest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -94,7 +95,7 @@ func TestDisk_EveryKindOfItem(t *testing.T) {
 		require.NoError(t, step.do(), step.name)
 		fmt.Fprintf(&b, "== %s\n%s", step.name, dump(l, names))
 	}
-	golden(t, "disk", b.String())
+	goldentest.Check(t, "disk.txt", b.String())
 }
 
 // The next write removes the mark of a restored item, whatever its verb, and never copies it.

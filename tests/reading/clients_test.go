@@ -277,18 +277,6 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})), entity.ErrNoClient)
 }
 
-// sent is an HTTP client that keeps the bodies of requests.
-type sent struct{ bodies []string }
-
-func (c *sent) Do(r *http.Request) (*http.Response, error) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	c.bodies = append(c.bodies, string(text))
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2}, nil
-}
-
 // The requests of writes are the same for every client, and what looks at inputs finds the names and values of expressions.
 func TestCodec_ExpressionsOfWrites(t *testing.T) {
 	t.Parallel()
@@ -326,12 +314,11 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 	}
 	var want []any
 	for _, c := range []struct {
-		name   string
-		codec  entity.Codec
-		client func(*dynamodb.Options)
-		wrap   bool
-		looked bool
-
+		name    string
+		codec   entity.Codec
+		client  func(*dynamodb.Options)
+		wrap    bool
+		looked  bool
 		ignores bool
 	}{
 		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false, false},
@@ -349,15 +336,15 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true, true},
 	} {
 		names = 0
-		kept := &sent{}
-		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: kept, Credentials: aws.AnonymousCredentials{}}, c.client)
+		kept := &answers{}
+		sdk := cannedClient(kept, c.client)
 		client := entity.Client(sdk)
 		if c.wrap {
 			client = looking{sdk, look}
 		}
 		writes(client, c.codec, c.ignores)
 		var got []any
-		for _, body := range kept.bodies {
+		for _, body := range kept.texts {
 			var v any
 			require.NoError(t, json.Unmarshal([]byte(body), &v))
 			got = append(got, v)
