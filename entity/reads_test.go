@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/testsize"
@@ -127,31 +125,6 @@ func TestCount_OverManyPagesWithFilters(t *testing.T) {
 			require.Greater(t, len(requests), 1, name)
 		}
 	}
-}
-
-// Token is an entity that expires.
-type Token struct {
-	_ entity.Key    `name:"Token" pk:"$#{user}" sk:"$#{id}"`
-	_ entity.GSI    `name:"byScope" index:"gsi1" pk:"$#{scope}" sk:"$#{id}" project:"id"`
-	_ lifecycle.TTL `attr:"_ttl" after:"1h"`
-
-	User  string `dynamodbav:"user"`
-	ID    string `dynamodbav:"id"`
-	Scope string `dynamodbav:"scope,omitempty"`
-	Uses  int    `dynamodbav:"uses"`
-}
-
-var tokenKey = keys("pk", "$app#v1#token#u", "sk", "$app#v1#token#t")
-
-// lapsed is a lab with one token whose time ends at the given distance from the clock.
-func lapsed(t *testing.T, after time.Duration) (*lab, *entity.Store[Token]) {
-	t.Helper()
-	l, s := open[Token](t)
-	now := l.Clock.Move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove the item itself
-	l.OK(s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7}))
-	l.patch(tokenKey, "_ttl", num(strconv.FormatInt(now.Add(after).Unix(), 10)))
-	l.Sent()
-	return l, s
 }
 
 func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {

@@ -311,7 +311,7 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 	require.Equal(t, timeseries.Older, w.append(make(start.Add(-unit), 7)).Reason)
 	found := false
 	for _, it := range w.Items() {
-		found = found || strings.HasSuffix(text(it["sk"]), "#e#"+first)
+		found = found || strings.HasSuffix(dbtest.Text(it["sk"]), "#e#"+first)
 	}
 	require.True(t, found, "an event's key ends in %s", first)
 

@@ -39,7 +39,7 @@ func TestShards_EventsAreWhereTheHashOfTheirSortKeySays(t *testing.T) {
 	w.appendAll(ticks[Sharded]("g-1", 200))
 	held := map[string]int{}
 	for _, it := range w.Items() {
-		pk, sk := text(it["pk"])[2:], text(it["sk"])[2:]
+		pk, sk := dbtest.Text(it["pk"]), dbtest.Text(it["sk"])
 		held[pk]++
 		if !strings.Contains(sk, "#e#") {
 			require.Equal(t, "$app#v1#sharded#g-1", pk, "the current item stays one")
@@ -134,7 +134,7 @@ func TestShards_PurgeKnowsEveryPartitionAndTheItemOfAnEarlierDeclaration(t *test
 	w.appendAll(append(ticks[Sharded]("g-1", 130), ticks[Sharded]("g-2", 3)...))
 	stray := w.Items()[0]
 	for _, it := range w.Items() {
-		if strings.Contains(text(it["pk"]), "g-1#e#") {
+		if strings.Contains(dbtest.Text(it["pk"]), "g-1#e#") {
 			stray = it
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/item/packed"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -140,8 +141,8 @@ func rat(text string) *big.Rat {
 func TestDecimal_SumsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := number().Draw(t, "a"), number().Draw(t, "b")
-		x := must(item.ParseDecimal(a))
-		y := must(item.ParseDecimal(b))
+		x := entity.Must(item.ParseDecimal(a))
+		y := entity.Must(item.ParseDecimal(b))
 		require.Zero(t, rat(x.String()).Cmp(rat(a)), "%s became %s", a, x)
 		require.Equal(t, rat(a).Cmp(rat(b)), x.Cmp(y))
 		sum, err := x.Add(y)
@@ -279,9 +280,9 @@ func TestEncode_EmptyIsLeftOut(t *testing.T) {
 		N []int    `dynamodbav:"n,numberset"`
 	}
 	c := item.Codec{Sets: []string{"s"}}
-	it := must(c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}})))
+	it := entity.Must(c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}})))
 	require.Equal(t, item.Item{"n": &nl{Value: true}}, it)
-	it = must(c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}})))
+	it = entity.Must(c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}})))
 	require.Len(t, it, 3)
 }
 
@@ -350,15 +351,15 @@ func (d *degrees) UnmarshalText([]byte) error { return nil }
 func TestTextField_EmptyAndUnstorableTexts(t *testing.T) {
 	t.Parallel()
 	f := item.TextField{Attr: "t", OmitEmpty: true, Zero: item.ZeroText(reflect.TypeFor[degrees]())}
-	got := must(f.Encode(reflect.ValueOf(degrees(0))))
+	got := entity.Must(f.Encode(reflect.ValueOf(degrees(0))))
 	require.Nil(t, got)
-	got = must(f.Encode(reflect.ValueOf(degrees(5))))
+	got = entity.Must(f.Encode(reflect.ValueOf(degrees(5))))
 	require.Equal(t, item.S("5ns"), got)
 	_, err := f.Encode(reflect.ValueOf(degrees(-300)))
 	var e *item.FieldError
 	require.ErrorAs(t, err, &e, "text that is not UTF-8")
 	f.OmitEmpty = false
-	got = must(f.Encode(reflect.ValueOf(degrees(0))))
+	got = entity.Must(f.Encode(reflect.ValueOf(degrees(0))))
 	require.Equal(t, item.S("0s"), got)
 
 	// A map would leave a type without exported fields empty.

@@ -50,23 +50,11 @@ func dump(l *dbtest.Bench, names namer) string {
 		fmt.Fprintf(&b, "%s\n", key)
 		for _, name := range slices.Sorted(maps.Keys(it)) {
 			if name != "pk" && name != "sk" {
-				fmt.Fprintf(&b, "  %s %s\n", name, valueText(it[name]))
+				fmt.Fprintf(&b, "  %s %s\n", name, dbtest.Typed(it[name]))
 			}
 		}
 	}
 	return names.rename(b.String())
-}
-
-func valueText(av types.AttributeValue) string {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return "S " + v.Value
-	case *types.AttributeValueMemberN:
-		return "N " + v.Value
-	case *types.AttributeValueMemberBOOL:
-		return fmt.Sprint("BOOL ", v.Value)
-	}
-	return fmt.Sprintf("%T", av)
 }
 
 // Every kind of item byte by byte, after each step of a life.
