@@ -117,43 +117,31 @@ func TestAppend_Outcomes(t *testing.T) {
 	}
 }
 
-func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
+func TestAppend_LateEventsMeetWhatAnotherWriterDoesMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, late := range map[string][]Meter{"one": {reading(10, 100)}, "two": {reading(10, 100), reading(20, 200)}} {
-		t.Run(name, func(t *testing.T) {
-			w := open[Meter](t)
-			w.seed(reading(50, 500))
-			var rs []timeseries.Result[Meter]
-			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, late); return err }, func() { w.RemoveItem(w.Key(meterPK, meterSK)) }))
-			for _, r := range rs {
-				require.True(t, r.Applied || r.Reason == timeseries.LateRecorded, "%v", r.Reason)
-			}
-			require.True(t, rs[len(rs)-1].Applied, "it was planned again")
-			require.Len(t, w.history(reading(0, 0)), 1+len(late))
-		})
-	}
-}
-
-func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
-	t.Parallel()
-	same, other := reading(10, 100), reading(11, 9)
+	same, other, stored := reading(10, 100), reading(11, 9), []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}
+	gone := func(w *lab[Meter]) { w.RemoveItem(w.Key(meterPK, meterSK)) }
+	records := func(w *lab[Meter]) { w.append(stored[0]); w.append(stored[1]) }
 	for name, c := range map[string]struct {
-		late []Meter
-		want []timeseries.Reason
+		late      []Meter
+		meanwhile func(*lab[Meter])
+		want      []timeseries.Reason
+		history   []Meter
 	}{
-		"the same":  {[]Meter{same}, []timeseries.Reason{timeseries.Duplicate}},
-		"different": {[]Meter{other}, []timeseries.Reason{timeseries.Collision}},
-		"both":      {[]Meter{same, other}, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision}},
+		"gone":         {[]Meter{same}, gone, []timeseries.Reason{""}, []Meter{same, stored[2]}},
+		"gone, of two": {[]Meter{same, other}, gone, []timeseries.Reason{"", ""}, []Meter{same, other, stored[2]}},
+		"the same":     {[]Meter{same}, records, []timeseries.Reason{timeseries.Duplicate}, stored},
+		"different":    {[]Meter{other}, records, []timeseries.Reason{timeseries.Collision}, stored},
+		"both":         {[]Meter{same, other}, records, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision}, stored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, c.late); return err }, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
+			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, c.late); return err }, func() { c.meanwhile(w) }))
 			require.Equal(t, c.want, reasons(rs))
-			require.Equal(t, []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}, w.history(reading(0, 0)))
+			require.Equal(t, c.history, w.history(reading(0, 0)))
 		})
 	}
 }

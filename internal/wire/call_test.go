@@ -353,6 +353,21 @@ func decoded(t *testing.T, body []byte) (v any) {
 	return v
 }
 
+// requireWritten demands that a put of an item is written as the SDK writes it.
+func requireWritten(t *testing.T, table string, it map[string]types.AttributeValue) {
+	t.Helper()
+	want := bySDK(t, writtenHere[0], &dynamodb.PutItemInput{TableName: &table, Item: it})
+	got := finished(t, func(w *Writer) {
+		w.Part("{")
+		w.Name("TableName")
+		w.String(table)
+		w.Name("Item")
+		w.Item(it)
+		w.Part("}")
+	})
+	require.Equal(t, decoded(t, want), decoded(t, got), "%s\n%s", want, got)
+}
+
 func TestWriter_ItemsAreThoseOfTheSDK(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 2))
@@ -362,16 +377,7 @@ func TestWriter_ItemsAreThoseOfTheSDK(t *testing.T) {
 		for range r.IntN(20) {
 			it[wiretest.Text(r)] = wiretest.Value(r, 3)
 		}
-		want := bySDK(t, writtenHere[0], &dynamodb.PutItemInput{TableName: &table, Item: it})
-		got := finished(t, func(w *Writer) {
-			w.Part("{")
-			w.Name("TableName")
-			w.String(table)
-			w.Name("Item")
-			w.Item(it)
-			w.Part("}")
-		})
-		require.Equal(t, decoded(t, want), decoded(t, got), "%s\n%s", want, got)
+		requireWritten(t, table, it)
 	}
 	t.Logf("%d items", n)
 }
@@ -419,15 +425,7 @@ func TestWriter_Texts(t *testing.T) {
 		texts = append(texts, string([]byte{byte(c)}), "ab"+string([]byte{byte(c)})+"cd")
 	}
 	for _, s := range texts {
-		it := map[string]types.AttributeValue{s: &types.AttributeValueMemberS{Value: s}}
-		want := bySDK(t, writtenHere[0], &dynamodb.PutItemInput{Item: it})
-		got := finished(t, func(w *Writer) {
-			w.Part("{")
-			w.Name("Item")
-			w.Item(it)
-			w.Part("}")
-		})
-		require.Equal(t, decoded(t, want), decoded(t, got), "%s\n%s", want, got)
+		requireWritten(t, s, map[string]types.AttributeValue{s: &types.AttributeValueMemberS{Value: s}})
 	}
 }
 
