@@ -29,7 +29,7 @@ lint: ## gofmt, go vet, golangci-lint
 	.ci/lint
 
 golden: ## rewrite golden files and the examples in the documents; review the difference
-	for dir in $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u); do go -C $$dir test . -update || exit 1; done
+	for dir in $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|tests/goldentest"' . | xargs -n 1 dirname | sort -u); do go -C $$dir test . -update || exit 1; done
 
 fuzz: ## fuzz each target for FUZZTIME (30s)
 	@for file in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | sort); do \

@@ -181,14 +181,7 @@ func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 		{Number: "1", Day: "2026-01-04", Customer: "ada", Amount: 20}, {Number: "2", Day: "2026-01-06", Customer: "ada", Amount: 70},
 	}, entity.Unconditional())
 	require.NoError(t, err)
-	require.NoError(t, exampletest.Run("example_reading_test.go", map[string]func(){
-		"ExampleHydrate":                ExampleHydrate,
-		"ExampleQuery_previousPage":     ExampleQuery_previousPage,
-		"ExampleIndex_QueryAny":         ExampleIndex_QueryAny,
-		"ExampleStore_DeleteAll":        ExampleStore_DeleteAll,
-		"ExampleDB_GetCollection_visit": ExampleDB_GetCollection_visit,
-		"ExampleSkipUndecodable":        ExampleSkipUndecodable,
-		"ExampleDB_WithClient":          ExampleDB_WithClient,
-		"ExampleConfig_readClient":      ExampleConfig_readClient,
-	}))
+	require.NoError(t, exampletest.Run("example_reading_test.go",
+		ExampleHydrate, ExampleQuery_previousPage, ExampleIndex_QueryAny, ExampleStore_DeleteAll, ExampleDB_GetCollection_visit,
+		ExampleSkipUndecodable, ExampleDB_WithClient, ExampleConfig_readClient))
 }

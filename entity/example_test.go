@@ -476,19 +476,9 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(entity.New[Author](empty))
 	entity.Must(entity.New[Edition](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	examples := map[string]func(){
-		"ExampleStore_Purge":        ExampleStore_Purge,
-		"ExampleReturning":          ExampleReturning,
-		"ExampleKeepImage":          ExampleKeepImage,
-		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
-		"ExampleDB_TransactFunc":    ExampleDB_TransactFunc,
-		"ExampleDB_GetCollection":   ExampleDB_GetCollection,
-		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
-		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,
-		"ExampleOnPage":             ExampleOnPage,
-		"ExampleUpgrade":            ExampleUpgrade,
-	}
-	require.NoError(t, exampletest.Run("example_test.go", examples))
+	require.NoError(t, exampletest.Run("example_test.go",
+		ExampleStore_Purge, ExampleReturning, ExampleKeepImage, ExampleDB_Transact_merged, ExampleDB_TransactFunc, ExampleDB_GetCollection,
+		ExampleDB_BatchGet, ExampleDB_BatchWrite, ExampleOnPage, ExampleUpgrade))
 }
 
 // WriterV1 is the first form of Writer.

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,23 +18,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/goldentest"
 )
-
-var update = flag.Bool("update", false, "write testdata/plans.txt again")
-
-// golden compares each section of text with that of a file.
-func golden(t *testing.T, path, text string) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	want := entity.Must(os.ReadFile(path))
-	old, made := strings.Split(string(want), "\n\n"), strings.Split(text, "\n\n")
-	for i := range min(len(old), len(made)) {
-		require.Equal(t, old[i], made[i], "go test ./entity -run TestPlan -update writes %s again; look at the difference", path)
-	}
-	require.Len(t, made, len(old), path)
-}
 
 // What a write or query of special keys, indexes and attributes is compiled to, byte for byte. There is no client, so nothing
 // can have been sent. tests/plans has the plans of every verb for every feature.
@@ -98,7 +80,7 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 		require.Equal(t, plan, plans[name].String(), "a plan prints the same each time")
 		fmt.Fprintf(&text, "== %s\n%s\n\n", name, plan)
 	}
-	golden(t, filepath.Join("testdata", "plans.txt"), text.String())
+	goldentest.Check(t, "plans.txt", text.String())
 }
 
 // Labelled has texts of its caller in names: keys of a map, and the name of an attribute.

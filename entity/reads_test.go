@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/testsize"
@@ -129,38 +127,6 @@ func TestCount_OverManyPagesWithFilters(t *testing.T) {
 	}
 }
 
-// mortal represents any feature whose current items can expire.
-type mortal struct{ _ mortalDecl }
-
-type mortalDecl struct{}
-
-func (mortalDecl) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
-
-// Token is an entity that expires.
-type Token struct {
-	_ entity.Key `name:"Token" pk:"$#{user}" sk:"$#{id}"`
-	_ entity.GSI `name:"byScope" index:"gsi1" pk:"$#{scope}" sk:"$#{id}" project:"id"`
-	_ mortal
-
-	User  string `dynamodbav:"user"`
-	ID    string `dynamodbav:"id"`
-	Scope string `dynamodbav:"scope,omitempty"`
-	Uses  int    `dynamodbav:"uses"`
-}
-
-var tokenKey = keys("pk", "$app#v1#token#u", "sk", "$app#v1#token#t")
-
-// lapsed is a lab with one token whose time ends at the given distance from the clock.
-func lapsed(t *testing.T, after time.Duration) (*lab, *entity.Store[Token]) {
-	t.Helper()
-	l, s := open[Token](t)
-	now := l.Clock.Move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove the item itself
-	l.OK(s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7}))
-	l.patch(tokenKey, "_ttl", num(strconv.FormatInt(now.Add(after).Unix(), 10)))
-	l.Sent()
-	return l, s
-}
-
 func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
@@ -210,9 +176,16 @@ func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
 	})
 	foreign, v, p := dbtest.Declare[Profile](t, paper(t)), Profile{ID: "a"}, entity.Fields[Profile]()
+	again, load := v, s.Op().GetInto(&v)
+	var none entity.Op
+	var write entity.Write[Profile]
+	codes := map[string]string{
+		"Transact": "EDD-9114", "Transact, foreign": "EDD-9114", "Transact, nil after another": "EDD-9114", "Transact, nil write": "EDD-9114", "Transact, foreign alone": "EDD-9114",
+		"TransactGet, too many": "EDD-9110", "BatchGet, nil pointer": "EDD-9105", "BatchGet, no key": "EDD-9101", "BatchGet, nil option": "EDD-9108",
+	}
 	for name, call := range map[string]func() error{
 		"Transact":                 func() error { return l.DB.Transact(t.Context(), nil) },
-		"Transact of nothing":      func() error { return l.DB.Transact(t.Context()) },
+		"Transact, nothing":        func() error { return l.DB.Transact(t.Context()) },
 		"Transact, foreign":        func() error { return l.DB.Transact(t.Context(), s.Op().Create(v), foreign.Op().Create(v)) },
 		"TransactWithToken":        func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
 		"TransactWithToken, token": func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{}, s.Op().Create(v)) },
@@ -226,26 +199,41 @@ func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 		"Modify": func() error {
 			return dbtest.ErrorOf(s.Modify(t.Context(), Profile{}, func(*Profile) error { return nil }))
 		},
-		"Modify, nil": func() error { return dbtest.ErrorOf(s.Modify(t.Context(), v, nil)) },
-		"Touch":       func() error { return dbtest.ErrorOf(s.Touch(t.Context(), Profile{}, &p.SeenAt, 0)) },
-		"Delete":      func() error { return s.Delete(t.Context(), Profile{}) },
-		"Query":       func() error { return dbtest.ErrorOf(s.Query(Profile{}).Collect(t.Context())) },
-		"QueryAny":    func() error { return dbtest.ErrorOf(s.QueryAny([]Profile{v, v}).Collect(t.Context())) },
-		"QueryAny, 0": func() error { return dbtest.ErrorOf(s.QueryAny(nil).Count(t.Context())) },
-		"QueryAny, a mistake": func() error {
-			return dbtest.ErrorOf(s.QueryAny([]Profile{v, {}}).Page(t.Context(), ""))
-		},
+		"Modify, nil":                 func() error { return dbtest.ErrorOf(s.Modify(t.Context(), v, nil)) },
+		"Touch":                       func() error { return dbtest.ErrorOf(s.Touch(t.Context(), Profile{}, &p.SeenAt, 0)) },
+		"Delete":                      func() error { return s.Delete(t.Context(), Profile{}) },
+		"Query":                       func() error { return dbtest.ErrorOf(s.Query(Profile{}).Collect(t.Context())) },
+		"QueryAny":                    func() error { return dbtest.ErrorOf(s.QueryAny([]Profile{v, v}).Collect(t.Context())) },
+		"QueryAny, 0":                 func() error { return dbtest.ErrorOf(s.QueryAny(nil).Count(t.Context())) },
+		"QueryAny, a mistake":         func() error { return dbtest.ErrorOf(s.QueryAny([]Profile{v, {}}).Page(t.Context(), "")) },
+		"Transact, nil after another": func() error { return l.DB.Transact(t.Context(), s.Op().Create(v), none) },
+		"Transact, nil write":         func() error { return l.DB.Transact(t.Context(), s.Op().Create(v), write) },
+		"Transact, foreign alone":     func() error { return l.DB.Transact(t.Context(), foreign.Op().Create(v)) },
+		"TransactGet, nil pointer":    func() error { return l.DB.TransactGet(t.Context(), s.Op().GetInto(nil)) },
+		"TransactGet, no key":         func() error { return l.DB.TransactGet(t.Context(), s.Op().GetInto(&Profile{})) },
+		"TransactGet, twice":          func() error { return l.DB.TransactGet(t.Context(), s.Op().GetInto(&v), s.Op().GetInto(&again)) },
+		"BatchGet, nil pointer":       func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, s.Op().GetInto(nil))) },
+		"BatchGet, no key":            func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, s.Op().GetInto(&Profile{}))) },
+		"BatchGet, nil option":        func() error { return dbtest.ErrorOf(l.DB.BatchGet(t.Context(), load, s.Op().GetInto(&v, nil))) },
 	} {
 		reports = nil
 		err := call()
-		verb := dbtest.As[*entity.Error](t, err, name)
-		dbtest.As[*entity.InputError](t, err, name)
+		verb, _, _ := strings.Cut(name, ",")
+		require.Contains(t, []string{verb, "GetInto"}, dbtest.As[*entity.Error](t, err, name).Verb, name)
+		code := dbtest.As[*entity.InputError](t, err, name).Code
+		if want, ok := codes[name]; ok {
+			require.Equal(t, want, code, name)
+		}
 		require.Len(t, reports, 1, name)
-		require.Equal(t, []any{verb.Verb, 0}, []any{reports[0].Verb, reports[0].Requests}, name)
+		require.Equal(t, []any{verb, 0}, []any{reports[0].Verb, reports[0].Requests}, name)
 		require.Error(t, reports[0].Err, name)
 		require.True(t, reports[0].Entity == "" || reports[0].Table == l.Table, "%s: the table of a call of one entity", name)
 		require.Empty(t, l.Operations())
 	}
+	for _, loads := range [][]entity.GetOp{{nil}, {load, foreign.Op().GetInto(&v)}} {
+		dbtest.RequireInput(t, dbtest.ErrorOf(l.DB.BatchGet(t.Context(), loads...)), "EDD-9114", "")
+	}
+	require.Empty(t, l.Operations())
 	reports = nil
 	require.NoError(t, l.DB.TransactGet(t.Context()))
 	require.Len(t, reports, 1, "a call that does nothing costs nothing, and is a call")

@@ -3,7 +3,6 @@ package entity_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,19 +66,6 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 	require.Equal(t, "Team", e.Entity)
 	require.Equal(t, "Update", e.Verb)
 	require.Equal(t, `pk="$app#v1#team#none" sk="$app#v1#team"`, e.Key)
-}
-
-func TestTransact_NilOpAndOpOfAnotherDBAreRefused(t *testing.T) {
-	c := newCrew(t)
-	other, fine := dbtest.Declare[Team](t, c.Open(c.Raw)), c.teams.Op().Create(Team{ID: "a"})
-	var none entity.Op
-	var write entity.Write[Team]
-	for _, bad := range []entity.Op{none, write, other.Op().Create(Team{ID: "b"})} {
-		dbtest.RequireInput(t, c.DB.Transact(t.Context(), fine, bad), "EDD-9114", "")
-		dbtest.RequireInput(t, c.DB.Transact(t.Context(), bad), "EDD-9114", "")
-		require.Empty(t, c.Operations())
-	}
-	require.Empty(t, c.everything())
 }
 
 func TestTransact_HundredActionsAreTheMost(t *testing.T) {
@@ -189,26 +175,6 @@ func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	require.Equal(t, 1, te.Failed[0].Index)
 	require.Equal(t, Plain{ID: "a"}, p, "nothing was filled in")
 	require.NoError(t, b.DB.TransactGet(ctx))
-}
-
-func TestTransactGet_BadInputSendsNothing(t *testing.T) {
-	b, p, again := newBench(t, 0), Plain{ID: "a"}, Plain{ID: "a"}
-	other := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	elsewhere := entity.Must(entity.New[Plain](other))
-	for name, loads := range map[string][]entity.GetOp{
-		"nil load":       {nil},
-		"nil pointer":    {b.plain.Op().GetInto(nil)},
-		"no key":         {b.plain.Op().GetInto(&Plain{})},
-		"twice":          {b.plain.Op().GetInto(&p), b.plain.Op().GetInto(&again)},
-		"another handle": {elsewhere.Op().GetInto(&p)},
-		"too many":       slices.Repeat([]entity.GetOp{b.plain.Op().GetInto(&p)}, 101),
-	} {
-		input := dbtest.As[*entity.InputError](t, b.DB.TransactGet(t.Context(), loads...), name)
-		if name == "too many" {
-			require.Equal(t, "EDD-9110", input.Code, name)
-		}
-	}
-	require.Empty(t, b.Wire.Requests())
 }
 
 // Plain has no version.

@@ -12,7 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/lease"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tables/schemalock"
@@ -377,13 +376,11 @@ func TestNew_RefusesDurationsThatDoNotFit(t *testing.T) {
 
 // The example needs a database, so go test does not compare its output. This test does.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
-	db, name := localdb.Test(t)
-	client, table = db, name
-	t.Cleanup(func() { client, table = nil, "app" })
-	empty := entity.Must(entity.Open(db, entity.Config{Table: name}))
+	exampletest.Database(t, &client, &table)
+	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	entity.Must(lease.New(empty, lease.Options{}))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleLeases": ExampleLeases}))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleLeases))
 }
 
 // Leases are items of an ordinary entity, which the schema lock lists; those of another table have an entity of their own.

@@ -37,19 +37,21 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 		}
 	}
 	past := map[string]func() error{
-		"history.Get":  func() error { return second(history.Get(ctx, other, 1)) },
-		"history.List": func() error { return second(history.List(other).Collect(ctx)) },
+		"history.Get":  func() error { return dbtest.ErrorOf(history.Get(ctx, other, 1)) },
+		"history.List": func() error { return dbtest.ErrorOf(history.List(other).Collect(ctx)) },
 	}
 	entity.Must(store.Create(ctx, Cased{ID: "C-1", Name: "x"}))
 	refused(map[string]func() error{
-		"Update": func() error { return second(store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y"))) },
+		"Update": func() error {
+			return dbtest.ErrorOf(store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y")))
+		},
 		"Delete": func() error { return store.Delete(ctx, other) },
 	})
 	require.NoError(t, store.Delete(ctx, own))
 	refused(past)
 	refused(map[string]func() error{
-		"Restore":     func() error { return second(deleted.Restore(ctx, other)) },
-		"deleted.Get": func() error { return second(deleted.Get(ctx, other)) },
+		"Restore":     func() error { return dbtest.ErrorOf(deleted.Restore(ctx, other)) },
+		"deleted.Get": func() error { return dbtest.ErrorOf(deleted.Get(ctx, other)) },
 		"Purge":       func() error { return store.Purge(ctx, other) },
 	})
 	require.Equal(t, Cased{ID: "C-1", Name: "x", Version: 3}, entity.Must(deleted.Restore(ctx, own)))
@@ -126,9 +128,9 @@ func otherSpelling[T any](t *testing.T, own, other T, id func(T) string) {
 	before := h.Items()
 	transact := func(op entity.Op) func() error { return func() error { return h.DB.Transact(t.Context(), op) } }
 	for name, write := range map[string]func() error{
-		"Create": func() error { return second(s.Create(t.Context(), other)) }, "Put": func() error { return second(s.Put(t.Context(), other)) },
+		"Create": func() error { return dbtest.ErrorOf(s.Create(t.Context(), other)) }, "Put": func() error { return dbtest.ErrorOf(s.Put(t.Context(), other)) },
 		"Upsert":    func() error { _, _, err := s.Upsert(t.Context(), other); return err },
-		"Modify":    func() error { return second(s.Modify(t.Context(), other, func(*T) error { return nil })) },
+		"Modify":    func() error { return dbtest.ErrorOf(s.Modify(t.Context(), other, func(*T) error { return nil })) },
 		"Delete":    func() error { return s.Delete(t.Context(), other) },
 		"Purge":     func() error { return s.Purge(t.Context(), other) },
 		"NotExists": transact(s.Op().CheckNotExists(other)),
@@ -153,12 +155,12 @@ func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 	deleted := []error{entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted}
 	restore := func(ctx context.Context, s *entity.Store[Cased]) error {
 		require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(Cased{ID: "C-1"}).Collect(ctx)), 2)
-		return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Cased{ID: "C-1"}))
+		return dbtest.ErrorOf(entity.Must(lifecycle.Of(s)).Restore(ctx, Cased{ID: "C-1"}))
 	}
 	t.Run("history and soft delete", func(t *testing.T) { ended(t, Cased{ID: "C-1"}, Cased{ID: "c-1"}, restore, deleted...) })
 	t.Run("reserving soft delete", func(t *testing.T) {
 		ended(t, Reserved{ID: "C-1", Email: "x"}, Reserved{ID: "c-1"}, func(ctx context.Context, s *entity.Store[Reserved]) error {
-			return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Reserved{ID: "C-1"}))
+			return dbtest.ErrorOf(entity.Must(lifecycle.Of(s)).Restore(ctx, Reserved{ID: "C-1"}))
 		}, deleted...)
 	})
 	t.Run("history", func(t *testing.T) {
@@ -166,7 +168,7 @@ func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 		ended(t, own, other, func(ctx context.Context, s *entity.Store[Chronicle]) error {
 			entity.Must(s.Create(ctx, own))
 			require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(own).Collect(ctx)), 2)
-			return errors.Join(s.Delete(ctx, own), s.Purge(ctx, own), second(s.Create(ctx, other)))
+			return errors.Join(s.Delete(ctx, own), s.Purge(ctx, own), dbtest.ErrorOf(s.Create(ctx, other)))
 		}, entity.ErrKeyCase)
 	})
 }

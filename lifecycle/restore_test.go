@@ -251,8 +251,10 @@ func TestDelete_TheNewestCopyMayBeRemovedMeanwhile(t *testing.T) {
 func writesOfPage(ctx context.Context, db *entity.DB, s *entity.Store[Page]) map[string]pageWrite {
 	p, set := Page{ID: "p"}, entity.Set(&entity.Fields[Page]().Text, "y")
 	return map[string]pageWrite{
-		"Update":                {func() error { return second(s.Update(ctx, p, set)) }, "y"},
-		"Modify":                {func() error { return second(s.Modify(ctx, p, func(p *Page) error { p.Text += "y"; return nil })) }, "xy"},
+		"Update": {func() error { return dbtest.ErrorOf(s.Update(ctx, p, set)) }, "y"},
+		"Modify": {func() error {
+			return dbtest.ErrorOf(s.Modify(ctx, p, func(p *Page) error { p.Text += "y"; return nil }))
+		}, "xy"},
 		"Delete":                {func() error { return s.Delete(ctx, p) }, ""},
 		"Transact":              {func() error { return db.Transact(ctx, s.Op().Update(p, set), s.Op().Create(Page{ID: "q"})) }, "y"},
 		"Transact after a read": {func() error { return db.Transact(ctx, s.Op().Delete(p), s.Op().Create(Page{ID: "q"})) }, ""},

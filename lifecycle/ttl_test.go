@@ -1,18 +1,14 @@
 package lifecycle_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -22,8 +18,6 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// "joining X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
-// "never" are options of the store, and "shared" is a database that shares its tables.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	types := declaretest.Types{
@@ -31,28 +25,7 @@ func TestDeclarations(t *testing.T) {
 		"lifecycle.SoftDelete": reflect.TypeFor[lifecycle.SoftDelete](), "lifecycle.TTL": reflect.TypeFor[lifecycle.TTL](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
 		"versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](), "timeseries.Events": reflect.TypeFor[timeseries.Events](),
 	}
-	declaretest.Run(t, "testdata/declarations/*.txt", types, func(t *testing.T, c declaretest.Case, where string) error {
-		table, o := &schema.Table{Name: "app"}, declaretest.Options
-		if rest, ends := strings.CutPrefix(where, "with ends "); ends {
-			o.TTL, where = "ends", rest
-		}
-		other, joining := strings.CutPrefix(where, "joining ")
-		after, limited := strings.CutPrefix(where, "after ")
-		switch {
-		case joining:
-			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
-		case limited:
-			d := entity.Must(time.ParseDuration(after))
-			o.After = &d
-		case where == "shared":
-			o.Profile, o.Precision = schema.NewProfile(true), key.Milli
-		case where == "never":
-			o.NoExpiry = true
-		default:
-			require.Empty(t, where, "an unknown place")
-		}
-		return declaretest.Declare(table, c.Type, o)
-	})
+	declaretest.Run(t, types)
 }
 
 func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
@@ -67,27 +40,14 @@ func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
 		ID string        `dynamodbav:"id"`
 	}
 	for _, declare := range []func(*entity.DB) error{
-		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.After(time.Minute)); return err },
-		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.NoExpiry()); return err },
+		func(db *entity.DB) error { return dbtest.ErrorOf(entity.New[plain](db, lifecycle.After(time.Minute))) },
+		func(db *entity.DB) error { return dbtest.ErrorOf(entity.New[plain](db, lifecycle.NoExpiry())) },
 		func(db *entity.DB) error {
 			return dbtest.ErrorOf(entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute)))
 		},
 	} {
-		require.Equal(t, "EDD-9108", codeOf(declare(entity.Must(entity.Open(nil, entity.Config{Table: "app"})))))
+		require.Equal(t, "EDD-9108", dbtest.InputCode(declare(entity.Must(entity.Open(nil, entity.Config{Table: "app"})))))
 	}
-}
-
-// codeOf returns the code of a mistake in a declaration or an argument, or "" if err has no code.
-func codeOf(err error) string {
-	var mistake *entity.SchemaError
-	var bad *entity.InputError
-	switch {
-	case errors.As(err, &mistake):
-		return mistake.Code
-	case errors.As(err, &bad):
-		return bad.Code
-	}
-	return ""
 }
 
 // Marker ends 30 days after it came into being, by an attribute that the struct does not have.
@@ -120,16 +80,18 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	none, own, later := time.Time{}, hour0.Add(7*day), hour0.Add(7*day+time.Minute)
 	given := Session{ID: "s", Ends: own.Unix()}
 	modify := func(end int64) func() error {
-		return func() error { return second(s.Modify(ctx, key, func(s *Session) error { s.Ends = end; return nil })) }
+		return func() error {
+			return dbtest.ErrorOf(s.Modify(ctx, key, func(s *Session) error { s.Ends = end; return nil }))
+		}
 	}
 	h.run(t, "ends", []change{
-		{"Create", func() error { return second(s.Create(ctx, given)) }, nil, own},
-		{"Put without one", func() error { return second(s.Put(ctx, key)) }, nil, hour0.Add(day)},
-		{"Put", func() error { return second(s.Put(ctx, given)) }, nil, own},
-		{"Upsert of zero", func() error { return third(s.Upsert(ctx, Session{ID: "s", Note: "zero is no end"})) }, nil, own},
-		{"Upsert", func() error { return third(s.Upsert(ctx, Session{ID: "s", Ends: later.Unix()})) }, nil, later},
-		{"Update", func() error { return second(s.Update(ctx, key, entity.Set(&f.Ends, own.Unix()))) }, nil, own},
-		{"Update that adds", func() error { return second(s.Update(ctx, key, entity.Add(&f.Ends, 60))) }, nil, later},
+		{"Create", func() error { return dbtest.ErrorOf(s.Create(ctx, given)) }, nil, own},
+		{"Put without one", func() error { return dbtest.ErrorOf(s.Put(ctx, key)) }, nil, hour0.Add(day)},
+		{"Put", func() error { return dbtest.ErrorOf(s.Put(ctx, given)) }, nil, own},
+		{"Upsert of zero", func() error { return dbtest.ErrorOf(s.Upsert(ctx, Session{ID: "s", Note: "zero is no end"})) }, nil, own},
+		{"Upsert", func() error { return dbtest.ErrorOf(s.Upsert(ctx, Session{ID: "s", Ends: later.Unix()})) }, nil, later},
+		{"Update", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Set(&f.Ends, own.Unix()))) }, nil, own},
+		{"Update that adds", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Add(&f.Ends, 60))) }, nil, later},
 		{"Modify", modify(own.Unix()), nil, own},
 	})
 	byEnd := entity.Must(s.Index("byEnd"))
@@ -137,12 +99,12 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	require.NoError(t, err, "the index follows the end")
 	require.Equal(t, given.Ends, one.Ends)
 	h.run(t, "ends", []change{
-		{"Update to zero seconds, which would be the year 1970", func() error { return second(s.Update(ctx, key, entity.Set(&f.Ends, 0))) }, nil, none},
+		{"Update to zero seconds, which would be the year 1970", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Set(&f.Ends, 0))) }, nil, none},
 		{"Modify after that", modify(own.Unix()), nil, own},
 		{"Modify to zero", modify(0), nil, none},
 	})
 	require.NotContains(t, h.Items()[0], "gsi1sk")
-	h.run(t, "ends", []change{{"Update once", func() error { return second(s.Update(ctx, key, entity.SetIfNotExists(&f.Ends, own.Unix()))) }, nil, own}})
+	h.run(t, "ends", []change{{"Update once", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.SetIfNotExists(&f.Ends, own.Unix()))) }, nil, own}})
 	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(s.Update(ctx, key, entity.SetIfNotExists(&f.Ends, 0)))))
 }
 
@@ -169,15 +131,15 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 	none, end := time.Time{}, hour0.Add(time.Hour)
 	given := Session{ID: "s", Ends: end.Unix()}
 	h.run(t, "ends", []change{
-		{"Create", func() error { return second(s.Create(ctx, key)) }, nil, none},
-		{"Upsert", func() error { return third(s.Upsert(ctx, key)) }, nil, none},
-		{"Update with an end", func() error { return second(s.Update(ctx, key, entity.Set(&f.Ends, given.Ends))) }, nil, end},
-		{"Upsert over an end", func() error { return third(s.Upsert(ctx, key)) }, nil, end},
+		{"Create", func() error { return dbtest.ErrorOf(s.Create(ctx, key)) }, nil, none},
+		{"Upsert", func() error { return dbtest.ErrorOf(s.Upsert(ctx, key)) }, nil, none},
+		{"Update with an end", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Set(&f.Ends, given.Ends))) }, nil, end},
+		{"Upsert over an end", func() error { return dbtest.ErrorOf(s.Upsert(ctx, key)) }, nil, end},
 		{"Modify over an end", func() error {
-			return second(s.Modify(ctx, key, func(v *Session) error { v.Note = "kept"; return nil }))
+			return dbtest.ErrorOf(s.Modify(ctx, key, func(v *Session) error { v.Note = "kept"; return nil }))
 		}, nil, end},
-		{"Put, which replaces", func() error { return second(s.Put(ctx, key)) }, nil, none},
-		{"Put with an end", func() error { return second(s.Put(ctx, given)) }, nil, end},
+		{"Put, which replaces", func() error { return dbtest.ErrorOf(s.Put(ctx, key)) }, nil, none},
+		{"Put with an end", func() error { return dbtest.ErrorOf(s.Put(ctx, given)) }, nil, end},
 	})
 	require.Equal(t, given, entity.Must(s.Get(ctx, key)))
 	require.Equal(t, "ends", tables.Of(h.DB).Tables[0].TTL)
@@ -200,15 +162,17 @@ func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 		what, field string
 		write       func() error
 	}{
-		{"create", "Ends", func() error { return second(s.Create(ctx, v)) }},
-		{"put", "Ends", func() error { return second(s.Put(ctx, v)) }},
-		{"upsert", "Ends", func() error { return third(s.Upsert(ctx, v)) }},
-		{"batch", "Ends", func() error { return second(s.PutMany(ctx, []Session{v}, entity.Unconditional())) }},
-		{"update", "Ends", func() error { return second(s.Update(ctx, v, entity.Set(&f.Ends, ms))) }},
-		{"update once", "Ends", func() error { return second(s.Update(ctx, v, entity.SetIfNotExists(&f.Ends, -ms))) }},
+		{"create", "Ends", func() error { return dbtest.ErrorOf(s.Create(ctx, v)) }},
+		{"put", "Ends", func() error { return dbtest.ErrorOf(s.Put(ctx, v)) }},
+		{"upsert", "Ends", func() error { return dbtest.ErrorOf(s.Upsert(ctx, v)) }},
+		{"batch", "Ends", func() error { return dbtest.ErrorOf(s.PutMany(ctx, []Session{v}, entity.Unconditional())) }},
+		{"update", "Ends", func() error { return dbtest.ErrorOf(s.Update(ctx, v, entity.Set(&f.Ends, ms))) }},
+		{"update once", "Ends", func() error { return dbtest.ErrorOf(s.Update(ctx, v, entity.SetIfNotExists(&f.Ends, -ms))) }},
 		{"transact", "Ends", func() error { return h.DB.Transact(ctx, s.Op().Create(v)) }},
-		{"create, by from", "Seen", func() error { return second(mislabelled.Create(ctx, Mislabelled{ID: "m", Seen: ms})) }},
-		{"update, by from", "Seen", func() error { return second(mislabelled.Update(ctx, Mislabelled{ID: "m"}, entity.Set(&m.Seen, ms))) }},
+		{"create, by from", "Seen", func() error { return dbtest.ErrorOf(mislabelled.Create(ctx, Mislabelled{ID: "m", Seen: ms})) }},
+		{"update, by from", "Seen", func() error {
+			return dbtest.ErrorOf(mislabelled.Update(ctx, Mislabelled{ID: "m"}, entity.Set(&m.Seen, ms)))
+		}},
 	} {
 		dbtest.RequireInput(t, c.write(), "EDD-9118", c.field)
 		require.Empty(t, h.Operations(), c.what)
@@ -267,31 +231,34 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	seen := func(n int) entity.UpdateOption { return entity.Set(&f.Seen, minute(n)) }
 	own := hour0.Add(day)
 	h.run(t, "ends", []change{
-		{"Create", func() error { return second(s.Create(ctx, Lease{ID: "l", Seen: minute(1), Note: "n"})) }, put, end(1)},
+		{"Create", func() error { return dbtest.ErrorOf(s.Create(ctx, Lease{ID: "l", Seen: minute(1), Note: "n"})) }, put, end(1)},
 		{"Update of the time", func() error {
 			got, err := s.Update(ctx, key, seen(2))
 			require.Equal(t, end(2).Unix(), got.Ends)
 			return err
 		}, update, end(2)},
-		{"Update of another field", func() error { return second(s.Update(ctx, key, entity.Set(&f.Note, "m"))) }, update, end(2)},
-		{"Upsert with the time", func() error { return third(s.Upsert(ctx, Lease{ID: "l", Seen: minute(3)})) }, update, end(3)},
-		{"Upsert without it", func() error { return third(s.Upsert(ctx, Lease{ID: "l", Note: "left alone"})) }, update, end(3)},
-		{"Put", func() error { return second(s.Put(ctx, Lease{ID: "l", Seen: minute(4)})) }, update, end(4)},
+		{"Update of another field", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Set(&f.Note, "m"))) }, update, end(2)},
+		{"Upsert with the time", func() error { return dbtest.ErrorOf(s.Upsert(ctx, Lease{ID: "l", Seen: minute(3)})) }, update, end(3)},
+		{"Upsert without it", func() error { return dbtest.ErrorOf(s.Upsert(ctx, Lease{ID: "l", Note: "left alone"})) }, update, end(3)},
+		{"Put", func() error { return dbtest.ErrorOf(s.Put(ctx, Lease{ID: "l", Seen: minute(4)})) }, update, end(4)},
 		{"Modify", func() error {
-			return second(s.Modify(ctx, key, func(l *Lease) error { l.Seen = minute(5); return nil }))
+			return dbtest.ErrorOf(s.Modify(ctx, key, func(l *Lease) error { l.Seen = minute(5); return nil }))
 		}, getPut, end(5)},
-		{"Touch", func() error { h.Clock.Set(minute(15), 0); return second(s.Touch(ctx, key, &f.Seen, time.Minute)) }, update, end(15)},
+		{"Touch", func() error {
+			h.Clock.Set(minute(15), 0)
+			return dbtest.ErrorOf(s.Touch(ctx, key, &f.Seen, time.Minute))
+		}, update, end(15)},
 		{"Transact", func() error { return h.DB.Transact(ctx, s.Op().Update(key, seen(16))) }, update, end(16)},
 	})
 	require.Contains(t, h.Items()[0], "gsi1sk", "the index follows")
 	h.run(t, "ends", []change{
-		{"an end that the caller gives", func() error { return second(s.Update(ctx, key, seen(17), entity.Set(&f.Ends, own.Unix()))) }, nil, own},
-		{"another field, which keeps it", func() error { return second(s.Update(ctx, key, entity.Set(&f.Note, "stays"))) }, nil, own},
-		{"the time, which replaces it", func() error { return second(s.Update(ctx, key, seen(18))) }, update, end(18)},
+		{"an end that the caller gives", func() error { return dbtest.ErrorOf(s.Update(ctx, key, seen(17), entity.Set(&f.Ends, own.Unix()))) }, nil, own},
+		{"another field, which keeps it", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Set(&f.Note, "stays"))) }, nil, own},
+		{"the time, which replaces it", func() error { return dbtest.ErrorOf(s.Update(ctx, key, seen(18))) }, update, end(18)},
 		// The index key, which is removed too, is composed from the stored item.
-		{"no time any more", func() error { return second(s.Update(ctx, key, entity.Remove(&f.Seen))) }, getPut, time.Time{}},
-		{"an end removed on purpose", func() error { return second(s.Update(ctx, key, seen(0), entity.Remove(&f.Ends))) }, nil, time.Time{}},
-		{"Put without a time", func() error { return second(s.Put(ctx, key)) }, update, time.Time{}},
+		{"no time any more", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Remove(&f.Seen))) }, getPut, time.Time{}},
+		{"an end removed on purpose", func() error { return dbtest.ErrorOf(s.Update(ctx, key, seen(0), entity.Remove(&f.Ends))) }, nil, time.Time{}},
+		{"Put without a time", func() error { return dbtest.ErrorOf(s.Put(ctx, key)) }, update, time.Time{}},
 	})
 }
 
@@ -300,10 +267,10 @@ func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 	ctx, f, key := t.Context(), entity.Fields[Counter](), Counter{ID: "c"}
 	at, zero := uint64(hour0.Unix()), uint64(0)
 	h.run(t, "ends", []change{
-		{"Create", func() error { return second(s.Create(ctx, key)) }, nil, time.Time{}},
-		{"once", func() error { return second(s.Update(ctx, key, entity.SetIfNotExists(&f.Once, &at))) }, getPut, hour0.Add(time.Hour)},
-		{"add", func() error { return second(s.Update(ctx, key, entity.Add(f.Once, 60))) }, getPut, hour0.Add(time.Hour + time.Minute)},
-		{"zero is no time", func() error { return second(s.Update(ctx, key, entity.Set(&f.Once, &zero))) }, nil, time.Time{}},
+		{"Create", func() error { return dbtest.ErrorOf(s.Create(ctx, key)) }, nil, time.Time{}},
+		{"once", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.SetIfNotExists(&f.Once, &at))) }, getPut, hour0.Add(time.Hour)},
+		{"add", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Add(f.Once, 60))) }, getPut, hour0.Add(time.Hour + time.Minute)},
+		{"zero is no time", func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Set(&f.Once, &zero))) }, nil, time.Time{}},
 	})
 }
 
@@ -311,11 +278,13 @@ func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
 	h, cache := open[Cache](t)
 	ctx, c, key := t.Context(), entity.Fields[Cache](), Cache{ID: "c"}
 	for n, write := range []func() error{
-		func() error { return second(cache.Create(ctx, key)) },
-		func() error { return second(cache.Update(ctx, key, entity.Set(&c.Note, "a"))) },
-		func() error { return third(cache.Upsert(ctx, key)) },
-		func() error { return second(cache.Put(ctx, key)) },
-		func() error { return second(cache.Modify(ctx, key, func(c *Cache) error { c.Note = "b"; return nil })) },
+		func() error { return dbtest.ErrorOf(cache.Create(ctx, key)) },
+		func() error { return dbtest.ErrorOf(cache.Update(ctx, key, entity.Set(&c.Note, "a"))) },
+		func() error { return dbtest.ErrorOf(cache.Upsert(ctx, key)) },
+		func() error { return dbtest.ErrorOf(cache.Put(ctx, key)) },
+		func() error {
+			return dbtest.ErrorOf(cache.Modify(ctx, key, func(c *Cache) error { c.Note = "b"; return nil }))
+		},
 	} {
 		now := h.Clock.Move(30 * time.Second)
 		h.run(t, "ends", []change{{fmt.Sprint("write ", n), write, nil, now.Add(time.Minute)}})
@@ -324,10 +293,10 @@ func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
 	h, trial := open[Trial](t)
 	f, end := entity.Fields[Trial](), hour0.Add(7*day)
 	h.run(t, "ends", []change{
-		{"whether created_at changes can only be read", func() error { return third(trial.Upsert(ctx, Trial{ID: "t"})) }, getPut, end},
-		{"Upsert", func() error { h.Clock.Move(day); return third(trial.Upsert(ctx, Trial{ID: "t", Note: "a"})) }, nil, end},
-		{"Put", func() error { return second(trial.Put(ctx, Trial{ID: "t", Note: "b"})) }, nil, end},
-		{"Update", func() error { return second(trial.Update(ctx, Trial{ID: "t"}, entity.Set(&f.Note, "c"))) }, update, end},
+		{"whether created_at changes can only be read", func() error { return dbtest.ErrorOf(trial.Upsert(ctx, Trial{ID: "t"})) }, getPut, end},
+		{"Upsert", func() error { h.Clock.Move(day); return dbtest.ErrorOf(trial.Upsert(ctx, Trial{ID: "t", Note: "a"})) }, nil, end},
+		{"Put", func() error { return dbtest.ErrorOf(trial.Put(ctx, Trial{ID: "t", Note: "b"})) }, nil, end},
+		{"Update", func() error { return dbtest.ErrorOf(trial.Update(ctx, Trial{ID: "t"}, entity.Set(&f.Note, "c"))) }, update, end},
 	})
 }
 
@@ -396,15 +365,15 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 		requests int
 	}{
 		"Update": {func(h *lab, s *entity.Store[Token]) error {
-			return second(s.Update(h.Ctx, token, entity.Add(&f.Uses, 1)))
+			return dbtest.ErrorOf(s.Update(h.Ctx, token, entity.Add(&f.Uses, 1)))
 		}, entity.ErrNotFound, 1},
 		"Modify": {func(h *lab, s *entity.Store[Token]) error {
-			return second(s.Modify(h.Ctx, token, func(k *Token) error { k.Uses++; return nil }))
+			return dbtest.ErrorOf(s.Modify(h.Ctx, token, func(k *Token) error { k.Uses++; return nil }))
 		}, entity.ErrNotFound, 1},
 		"Delete":      {func(h *lab, s *entity.Store[Token]) error { return s.Delete(h.Ctx, token) }, entity.ErrNotFound, 1},
 		"CheckExists": {func(h *lab, s *entity.Store[Token]) error { return h.DB.Transact(h.Ctx, s.Op().CheckExists(token)) }, entity.ErrNotFound, 1},
-		"Create":      {func(h *lab, s *entity.Store[Token]) error { return second(s.Create(h.Ctx, used)) }, nil, 1},
-		"Put":         {func(h *lab, s *entity.Store[Token]) error { return second(s.Put(h.Ctx, used)) }, nil, 2},
+		"Create":      {func(h *lab, s *entity.Store[Token]) error { return dbtest.ErrorOf(s.Create(h.Ctx, used)) }, nil, 1},
+		"Put":         {func(h *lab, s *entity.Store[Token]) error { return dbtest.ErrorOf(s.Put(h.Ctx, used)) }, nil, 2},
 		"Upsert": {func(h *lab, s *entity.Store[Token]) error {
 			_, created, err := s.Upsert(h.Ctx, used)
 			require.True(h.T, created || err != nil)
@@ -483,16 +452,16 @@ func TestTTL_AnExpiredItemOfAnotherSpellingIsGone(t *testing.T) {
 		call func() error
 		over error // over an expired item; nil: a new life began
 	}{
-		{func() error { return second(s.Update(t.Context(), other, entity.Add(&f.Uses, 1))) }, entity.ErrNotFound},
+		{func() error { return dbtest.ErrorOf(s.Update(t.Context(), other, entity.Add(&f.Uses, 1))) }, entity.ErrNotFound},
 		{func() error {
-			return second(s.Modify(t.Context(), other, func(k *Stamp) error { k.Uses++; return nil }))
+			return dbtest.ErrorOf(s.Modify(t.Context(), other, func(k *Stamp) error { k.Uses++; return nil }))
 		}, entity.ErrNotFound},
 		{func() error { return s.Delete(t.Context(), other) }, entity.ErrNotFound},
 		{func() error { return h.DB.Transact(t.Context(), s.Op().CheckNotExists(other)) }, nil},
-		{func() error { return second(s.Create(t.Context(), other)) }, nil},
-		{func() error { return second(s.Put(t.Context(), other)) }, nil},
-		{func() error { return third(s.Upsert(t.Context(), other)) }, nil},
-		{func() error { return second(s.Put(t.Context(), other, entity.Idempotent())) }, nil},
+		{func() error { return dbtest.ErrorOf(s.Create(t.Context(), other)) }, nil},
+		{func() error { return dbtest.ErrorOf(s.Put(t.Context(), other)) }, nil},
+		{func() error { return dbtest.ErrorOf(s.Upsert(t.Context(), other)) }, nil},
+		{func() error { return dbtest.ErrorOf(s.Put(t.Context(), other, entity.Idempotent())) }, nil},
 	}
 	for i, c := range calls {
 		h.Clock.Move(2 * time.Hour)

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/exampletest"
 )
@@ -14,22 +13,12 @@ import (
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
 // one after the other, and compares what they print with what they say at their end.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
-	db, name := localdb.Test(t)
-	client, table = db, name
-	t.Cleanup(func() { client, table = nil, "app" })
+	exampletest.Database(t, &client, &table)
 	empty := shop()
 	entity.Must(entity.New[Purchase](empty))
 	entity.Must(entity.New[Invoice](empty))
 	entity.Must(entity.New[User](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	examples := map[string]func(){
-		"ExampleRewrite":    ExampleRewrite,
-		"ExampleCheck":      ExampleCheck,
-		"ExampleCheckpoint": ExampleCheckpoint,
-		"ExampleCopy":       ExampleCopy,
-		"ExampleOnProgress": ExampleOnProgress,
-
-		"ExampleVerifyUniqueSegment": ExampleVerifyUniqueSegment,
-	}
-	require.NoError(t, exampletest.Run("example_test.go", examples))
+	require.NoError(t, exampletest.Run("example_test.go",
+		ExampleRewrite, ExampleCheck, ExampleCheckpoint, ExampleCopy, ExampleOnProgress, ExampleVerifyUniqueSegment))
 }

@@ -237,8 +237,7 @@ func TestChange_ReportsMissingImages(t *testing.T) {
 		Operation: "MODIFY", SequenceNumber: "1", View: "KEYS_ONLY",
 		Keys: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "$app#v1#team#t"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#team"}},
 	}
-	c, ok, err := stream.Of(s, r)
-	require.NoError(t, err)
+	c, ok := changeOf(t, s, r)
 	require.True(t, ok)
 	require.Equal(t, stream.Updated, c.Kind)
 	var lacks *stream.ImageError

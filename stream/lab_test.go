@@ -266,13 +266,12 @@ type Lamp struct {
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
 // one after the other, and compares what they print with what they say at their end.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
-	db, name := localdb.Test(t)
-	client, table = db, name
+	client, table = localdb.Test(t)
 	t.Cleanup(func() { client, table = nil, "app" })
 	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	entity.Must(entity.New[Article](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleOf": ExampleOf, "ExampleReader_Run": ExampleReader_Run}))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleOf, ExampleReader_Run))
 }
 
 // brook is the streams of one table, whose shards a test changes while they are read. DynamoDB Local has no shard that ends, expires or is
@@ -464,4 +463,12 @@ func (b *brook) GetRecords(_ context.Context, in *dynamodbstreams.GetRecordsInpu
 	}
 	end := min(at+max(b.page, 2), at+int(*in.Limit), len(x.records))
 	return &dynamodbstreams.GetRecordsOutput{Records: slices.Clone(x.records[at:end]), NextShardIterator: b.iterator(x, end)}, nil
+}
+
+// changeOf returns the change that a record is for an entity, if it is one.
+func changeOf[T any](t *testing.T, store entity.Source[T], r stream.Record, what ...any) (stream.Change[T], bool) {
+	t.Helper()
+	change, ok, err := stream.Of(store, r)
+	require.NoError(t, err, what...)
+	return change, ok
 }

@@ -122,5 +122,5 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := open()
 	entity.Must(entity.New[Book](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleCreate": ExampleCreate, "ExampleVerify": ExampleVerify, "ExampleAddIndexes": ExampleAddIndexes}))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleCreate, ExampleVerify, ExampleAddIndexes))
 }

@@ -21,14 +21,6 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := depot("empty")
 	entity.Must(timeseries.New[Delivery](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	examples := map[string]func(){
-		"ExampleBudget":        ExampleBudget,
-		"ExampleResume":        ExampleResume,
-		"ExampleVersions":      ExampleVersions,
-		"ExampleView":          ExampleView,
-		"ExampleView_Consume":  ExampleView_Consume,
-		"ExampleView_BeginJob": ExampleView_BeginJob,
-		"ExampleView_CatchUp":  ExampleView_CatchUp,
-	}
-	require.NoError(t, exampletest.Run("example_test.go", examples))
+	require.NoError(t, exampletest.Run("example_test.go",
+		ExampleBudget, ExampleResume, ExampleVersions, ExampleView, ExampleView_Consume, ExampleView_BeginJob, ExampleView_CatchUp))
 }

@@ -3,6 +3,7 @@ package timeseries_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,43 +117,31 @@ func TestAppend_Outcomes(t *testing.T) {
 	}
 }
 
-func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
+func TestAppend_LateEventsMeetWhatAnotherWriterDoesMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, late := range map[string][]Meter{"one": {reading(10, 100)}, "two": {reading(10, 100), reading(20, 200)}} {
-		t.Run(name, func(t *testing.T) {
-			w := open[Meter](t)
-			w.seed(reading(50, 500))
-			var rs []timeseries.Result[Meter]
-			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, late); return err }, func() { w.RemoveItem(w.Key(meterPK, meterSK)) }))
-			for _, r := range rs {
-				require.True(t, r.Applied || r.Reason == timeseries.LateRecorded, "%v", r.Reason)
-			}
-			require.True(t, rs[len(rs)-1].Applied, "it was planned again")
-			require.Len(t, w.history(reading(0, 0)), 1+len(late))
-		})
-	}
-}
-
-func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
-	t.Parallel()
-	same, other := reading(10, 100), reading(11, 9)
+	same, other, stored := reading(10, 100), reading(11, 9), []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}
+	gone := func(w *lab[Meter]) { w.RemoveItem(w.Key(meterPK, meterSK)) }
+	records := func(w *lab[Meter]) { w.append(stored[0]); w.append(stored[1]) }
 	for name, c := range map[string]struct {
-		late []Meter
-		want []timeseries.Reason
+		late      []Meter
+		meanwhile func(*lab[Meter])
+		want      []timeseries.Reason
+		history   []Meter
 	}{
-		"the same":  {[]Meter{same}, []timeseries.Reason{timeseries.Duplicate}},
-		"different": {[]Meter{other}, []timeseries.Reason{timeseries.Collision}},
-		"both":      {[]Meter{same, other}, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision}},
+		"gone":         {[]Meter{same}, gone, []timeseries.Reason{""}, []Meter{same, stored[2]}},
+		"gone, of two": {[]Meter{same, other}, gone, []timeseries.Reason{"", ""}, []Meter{same, other, stored[2]}},
+		"the same":     {[]Meter{same}, records, []timeseries.Reason{timeseries.Duplicate}, stored},
+		"different":    {[]Meter{other}, records, []timeseries.Reason{timeseries.Collision}, stored},
+		"both":         {[]Meter{same, other}, records, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision}, stored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, c.late); return err }, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
+			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, c.late); return err }, func() { c.meanwhile(w) }))
 			require.Equal(t, c.want, reasons(rs))
-			require.Equal(t, []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}, w.history(reading(0, 0)))
+			require.Equal(t, c.history, w.history(reading(0, 0)))
 		})
 	}
 }
@@ -226,90 +215,6 @@ func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) 
 
 	require.True(t, w.append(Probe{ID: "p", At: now}).Applied)
 	require.True(t, w.append(Probe{ID: "p", At: limit}).Applied)
-}
-
-// Climate is what a device reports, by rules.
-type Climate struct {
-	_       entity.Key         `name:"Climate" pk:"$#{device}" sk:"$"`
-	_       timeseries.Events  `orderBy:"at"`
-	Device  Address            `dynamodbav:"device"`
-	At      int64              `dynamodbav:"at"`
-	Boot    Text               `dynamodbav:"boot" entity:"append,required"`
-	Site    string             `dynamodbav:"site" entity:"append,required"`
-	Sensors map[string]Celsius `dynamodbav:"sensors,omitempty" entity:"append"`
-	Owner   Text               `dynamodbav:"owner,omitempty"`
-}
-
-// Celsius is a temperature on earth.
-type Celsius float64
-
-// Validate refuses values that no sensor measures.
-func (c Celsius) Validate() error {
-	if c < -90 || c > 85 {
-		return errOutside
-	}
-	return nil
-}
-
-// Text is plain ASCII.
-type Text string
-
-// Validate refuses other characters.
-func (t Text) Validate() error {
-	for _, c := range t {
-		if c > 0x7e {
-			return errOutside
-		}
-	}
-	return nil
-}
-
-// Address is a hardware address.
-type Address string
-
-// Validate refuses other lengths.
-func (a Address) Validate() error {
-	if len(a) != len("AA:BB:CC:00:11:22") {
-		return errOutside
-	}
-	return nil
-}
-
-var errOutside = errors.New("outside the rule")
-
-func TestValidate_AppendReportsEveryInvalidFieldOfTheEvent(t *testing.T) {
-	t.Parallel()
-	series := entity.Must(timeseries.New[Climate](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
-	ev := Climate{Device: "aa", At: 1, Sensors: map[string]Celsius{"in": 20, "out": 1000, "top": -91}, Owner: "Grün"}
-	require.Equal(t, []string{"EDD-9103 timeseries_test.Climate.Boot", "EDD-9103 timeseries_test.Climate.Site",
-		"EDD-9116 timeseries_test.Climate.Device", `EDD-9116 timeseries_test.Climate.Sensors["out"]`, `EDD-9116 timeseries_test.Climate.Sensors["top"]`}, mistakes(dbtest.ErrorOf(series.Append(t.Context(), ev))))
-	ev = Climate{Device: "AA:BB:CC:00:11:22", At: 1, Boot: "550e8400-e29b-41d4-a716-446655440000", Site: "roof", Owner: "Grün"}
-	require.ErrorIs(t, dbtest.ErrorOf(series.Append(t.Context(), ev)), entity.ErrNoClient, "an append does not carry the owner")
-	c := entity.Fields[Climate]()
-	_, err := series.Update(t.Context(), ev, entity.Set(&c.Owner, "Grün"))
-	require.Equal(t, []string{"EDD-9116 timeseries_test.Climate.Owner"}, mistakes(err))
-}
-
-// mistakes are the codes and places in err, in order.
-func mistakes(err error) []string {
-	var input *entity.InputError
-	var invalid *entity.ValidationError
-	switch e := err.(type) {
-	case *entity.InputError:
-		return []string{e.Code + " " + e.Type + "." + e.Field}
-	case *entity.ValidationError:
-		return []string{e.Code + " " + e.Type + "." + e.Field}
-	case interface{ Unwrap() []error }:
-		var all []string
-		for _, inner := range e.Unwrap() {
-			all = append(all, mistakes(inner)...)
-		}
-		return all
-	}
-	if errors.As(err, &input) || errors.As(err, &invalid) {
-		return mistakes(errors.Unwrap(err))
-	}
-	return nil
 }
 
 // lag makes a stored event newer than the current item, which no append does: the event was written by hand, or current
@@ -432,4 +337,114 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 			require.Len(t, w.history(reading(0, 0)), 150)
 		})
 	}
+}
+
+// everyFault is what can happen to one request, before or after it was applied. TestFaults of tests/proof gives each to every request of appends.
+var everyFault = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost}
+
+func nthOf(n int, f faults.Fault) func(faults.Request) faults.Fault { return faults.Nth(n, f) }
+
+const (
+	meterPK = "$app#v1#meter#m-1"
+	meterSK = "$app#v1#meter"
+)
+
+// send appends events: one by Append, several by AppendAll.
+func send(w *lab[Meter], evs []Meter) ([]timeseries.Result[Meter], error) {
+	if len(evs) > 1 {
+		return w.AppendAll(w.Ctx, evs)
+	}
+	r, err := w.Append(w.Ctx, evs[0])
+	return []timeseries.Result[Meter]{r}, err
+}
+
+func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	// The compare-and-set failed, but whether the event is stored was not heard: it may be a duplicate.
+	for _, disturbed := range [][]string{
+		{"ConditionalCheckFailed", "TransactionConflict"},
+		{"ConditionalCheckFailed", "ThrottlingError"},
+		{"TransactionConflict", "ConditionalCheckFailed"},
+		{"ProvisionedThroughputExceeded", "ConditionalCheckFailed"},
+	} {
+		series, c := w.scripted(disturbed, disturbed)
+		require.Equal(t, timeseries.Duplicate, entity.Must(series.Append(w.Ctx, tick(0, 1))).Reason, "%v", disturbed)
+		require.Equal(t, 3, c.calls)
+
+		series, c = w.scripted(disturbed, disturbed)
+		rs := entity.Must(series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)}))
+		require.Equal(t, timeseries.Duplicate, rs[0].Reason, "%v", disturbed)
+		require.Equal(t, 3, c.calls)
+	}
+	refused := []string{"ConditionalCheckFailed", "TransactionConflict"}
+	series, c := w.scripted(refused, refused, refused, refused)
+	r, err := series.Append(w.Ctx, tick(-1, 1))
+	require.ErrorIs(t, err, entity.ErrConflict, "what lasts is no older event")
+	require.Zero(t, r)
+	require.Equal(t, 4, c.calls)
+}
+
+// An item is taken away between the check and the put of an event that is being repaired.
+func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error){
+		"one": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) { return w.Append(w.Ctx, tick(5, 5)) },
+		"bulk": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) {
+			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
+			return rs[0], err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := lag(t)
+			var r timeseries.Result[Telemetry]
+			repair := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
+			require.NoError(t, w.Overtake(repair, func() (err error) { r, err = send(w); return err }, func() {
+				w.RemoveItem(w.Key(devicePK, eventSK("2026-04-22T10:05:00.000000000Z")))
+			}))
+			require.True(t, r.Applied)
+			require.Equal(t, at(5), w.current(device).Timestamp)
+			require.Len(t, w.history(device), 2)
+		})
+	}
+}
+
+func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
+	t.Parallel()
+	t.Run("Telemetry", func(t *testing.T) {
+		w, account := open[Telemetry](t, dbtest.Attempts(60)), &entity.Fields[Telemetry]().AccountID
+		enrichWhileAppending(w, tick, account)
+		want, cur := tick(15, 15), w.current(device)
+		want.AccountID, want.CreatedAt = "e", cur.CreatedAt
+		require.Equal(t, want, cur)
+		require.Equal(t, "S $app#v1#telemetry#e", w.partition(devicePK)[deviceSK]["gsi1pk"])
+	})
+	t.Run("shared table", func(t *testing.T) { // the removal reads, and is guarded by what it read
+		w := open[Pulse](t, sharedTable, dbtest.Attempts(60))
+		enrichWhileAppending(w, pulse, &entity.Fields[Pulse]().AccountID)
+		require.Equal(t, 15, *w.current(pulse(0, 0)).Level)
+		require.Equal(t, "e", w.current(pulse(0, 0)).AccountID)
+	})
+}
+
+// enrichWhileAppending appends 15 events while the account is set and removed; it is "e" in the end.
+func enrichWhileAppending[T any](w *lab[T], event func(at, level int) T, account *string) {
+	w.seed(event(0, 0))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 1; i <= 15; i++ {
+			if _, err := w.Append(w.Ctx, event(i, i)); err != nil {
+				w.T.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for _, change := range []entity.UpdateOption{entity.Set(account, "a"), entity.Remove(account), entity.Set(account, "b"), entity.Remove(account), entity.Set(account, "e")} {
+			if _, err := w.Update(w.Ctx, event(0, 0), change); err != nil {
+				w.T.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	require.Len(w.T, w.history(event(0, 0)), 16)
 }

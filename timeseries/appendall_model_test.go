@@ -178,19 +178,25 @@ var asTelemetry = mapping[Telemetry]{
 var asMeter = mapping[Meter]{
 	record: true, pk: "$app#v1#meter#%s", sk: "$app#v1#meter",
 	event: func(series string, f fact) Meter {
-		ev := Meter{MeterID: series, Seq: int64(f.at), Value: f.a}
-		if f.hasB {
-			ev.Note = ptr(f.b)
-		}
-		return ev
+		return Meter{MeterID: series, Seq: int64(f.at), Value: f.a, Note: noted(f)}
 	},
-	fact: func(ev Meter) fact {
-		f := fact{at: int(ev.Seq), a: ev.Value, hasA: true, hasB: ev.Note != nil}
-		if f.hasB {
-			f.b = *ev.Note
-		}
-		return f
-	},
+	fact: func(ev Meter) fact { return factOf(int(ev.Seq), ev.Value, ev.Note) },
+}
+
+// noted is the note of an event that has one, and factOf the fact of an event with a value and a note.
+func noted(f fact) *string {
+	if !f.hasB {
+		return nil
+	}
+	return &f.b
+}
+
+func factOf(at, value int, note *string) fact {
+	f := fact{at: at, a: value, hasA: true, hasB: note != nil}
+	if f.hasB {
+		f.b = *note
+	}
+	return f
 }
 
 // facts generates a batch. Few times and values make duplicates and collisions frequent.

@@ -48,21 +48,13 @@ var chargeIDs = []string{"#e#", "a", "a#b%"}
 
 // charge is the event of a fact; three facts in a row have one time.
 func charge(account string, f fact) Charge {
-	ev := Charge{Account: account, At: at(f.at / 3), Event: chargeIDs[f.at%3], Cents: f.a}
-	if f.hasB {
-		ev.Note = ptr(f.b)
-	}
-	return ev
+	return Charge{Account: account, At: at(f.at / 3), Event: chargeIDs[f.at%3], Cents: f.a, Note: noted(f)}
 }
 
 var asCharge = mapping[Charge]{
 	record: true, pk: "$app#v1#charge#%s", sk: "$app#v1#charge", event: charge,
 	fact: func(ev Charge) fact {
-		f := fact{at: 3*int(ev.At.Sub(start).Minutes()) + slices.Index(chargeIDs, ev.Event), a: ev.Cents, hasA: true, hasB: ev.Note != nil}
-		if f.hasB {
-			f.b = *ev.Note
-		}
-		return f
+		return factOf(3*int(ev.At.Sub(start).Minutes())+slices.Index(chargeIDs, ev.Event), ev.Cents, ev.Note)
 	},
 }
 
@@ -70,19 +62,9 @@ var asCharge = mapping[Charge]{
 var asStep = mapping[Step]{
 	record: true, pk: "$app#v1#step#%s", sk: "$app#v1#step#e",
 	event: func(run string, f fact) Step {
-		ev := Step{Run: run, Part: "e", Phase: strings.Repeat("e", f.at/4+1), N: f.at % 4, Value: f.a}
-		if f.hasB {
-			ev.Note = ptr(f.b)
-		}
-		return ev
+		return Step{Run: run, Part: "e", Phase: strings.Repeat("e", f.at/4+1), N: f.at % 4, Value: f.a, Note: noted(f)}
 	},
-	fact: func(ev Step) fact {
-		f := fact{at: 4*(len(ev.Phase)-1) + ev.N, a: ev.Value, hasA: true, hasB: ev.Note != nil}
-		if f.hasB {
-			f.b = *ev.Note
-		}
-		return f
-	},
+	fact: func(ev Step) fact { return factOf(4*(len(ev.Phase)-1)+ev.N, ev.Value, ev.Note) },
 }
 
 func TestIDs_AppendsAgreeWithTheModel(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -161,8 +160,8 @@ func (w *lab[T]) partition(pk string) map[string]map[string]string {
 	w.T.Helper()
 	all := map[string]map[string]string{}
 	for _, it := range w.Items() {
-		if text(it["pk"]) == "S "+pk {
-			all[text(it["sk"])[2:]] = plain(it)
+		if dbtest.Text(it["pk"]) == pk {
+			all[dbtest.Text(it["sk"])] = plain(it)
 		}
 	}
 	return all
@@ -182,25 +181,9 @@ func (w *lab[T]) restore(pk, sk string, image item) {
 func plain(it item) map[string]string {
 	out := map[string]string{}
 	for name, av := range it {
-		out[name] = text(av)
+		out[name] = dbtest.Typed(av)
 	}
 	return out
-}
-
-func text(av types.AttributeValue) string {
-	switch v := av.(type) {
-	case nil:
-		return "none"
-	case *types.AttributeValueMemberS:
-		return "S " + v.Value
-	case *types.AttributeValueMemberN:
-		return "N " + v.Value
-	case *types.AttributeValueMemberBOOL:
-		return fmt.Sprintf("BOOL %t", v.Value)
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	}
-	return fmt.Sprintf("%T", av)
 }
 
 // body decodes the JSON of a request.

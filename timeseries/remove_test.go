@@ -288,13 +288,7 @@ var asInvoice = mapping[Invoice]{
 var asSharded = mapping[Sharded]{
 	record: true, ttl: 30 * 24 * time.Hour, pk: "$app#v1#sharded#%s", sk: "$app#v1#sharded#s%231",
 	event: func(id string, f fact) Sharded { return Sharded(singleOf(id, f)) },
-	fact: func(ev Sharded) fact {
-		f := fact{at: int(ev.At.Sub(start).Minutes()), a: ev.Value, hasA: true, hasB: ev.Note != nil}
-		if f.hasB {
-			f.b = *ev.Note
-		}
-		return f
-	},
+	fact:  func(ev Sharded) fact { return factOf(int(ev.At.Sub(start).Minutes()), ev.Value, ev.Note) },
 }
 
 func removes[T any](t *testing.T, as mapping[T]) { removesIn[T](t, open[T](t), as, nil) }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/declaretest"
@@ -48,13 +47,6 @@ func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 	require.ErrorIs(t, dbtest.ErrorOf(h.At(t.Context(), page{ID: "p"}, written[0])), versioned.ErrVersionExpired)
 	require.EqualValues(t, 3, entity.Must(h.At(t.Context(), page{ID: "p"}, written[1])).Number)
 	require.ErrorIs(t, dbtest.ErrorOf(h.At(t.Context(), page{ID: "p"}, dbtest.Start)), entity.ErrNotFound)
-}
-
-func TestGet_OfAnItemWhoseKeyDiffersInCaseIsRefused(t *testing.T) {
-	t.Parallel()
-	_, s := pages(t, func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond })
-	entity.Must(s.Create(t.Context(), page{ID: "C-1"}))
-	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)), entity.ErrKeyCase)
 }
 
 // The current state is read before the snapshots. When it is read, it is left out; but once two more updates have followed,
@@ -103,25 +95,17 @@ func TestList_LeavesOutTheCurrentStateOfANewItem(t *testing.T) {
 
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
+	declaretest.Run(t, declaretest.Types{
 		"entity.Key": reflect.TypeFor[entity.Key](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
-	}, declaretest.Alone)
+	})
 }
 
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
 // one after the other, and compares what they print with what they say at their end.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
-	db, name := localdb.Test(t)
-	client, table = db, name
-	t.Cleanup(func() { client, table = nil, "app" })
+	exampletest.Database(t, &client, &table)
 	empty := newsroom()
 	entity.Must(entity.New[Article](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	examples := map[string]func(){
-		"ExampleExpect":         ExampleExpect,
-		"ExampleHistory_List":   ExampleHistory_List,
-		"ExampleHistory_At":     ExampleHistory_At,
-		"ExampleHistory_Revert": ExampleHistory_Revert,
-	}
-	require.NoError(t, exampletest.Run("example_test.go", examples))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleExpect, ExampleHistory_List, ExampleHistory_At, ExampleHistory_Revert))
 }

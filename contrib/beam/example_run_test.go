@@ -19,10 +19,5 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(revenue(empty))
 	entity.Must(entity.New[IndexedClient](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	examples := map[string]func(){
-		"ExampleRebuild":      ExampleRebuild,
-		"ExampleRewrite":      ExampleRewrite,
-		"ExampleVerifyUnique": ExampleVerifyUnique,
-	}
-	require.NoError(t, exampletest.Run("example_test.go", examples))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleRebuild, ExampleRewrite, ExampleVerifyUnique))
 }

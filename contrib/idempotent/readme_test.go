@@ -13,7 +13,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/contrib/idempotent"
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/exampletest"
 )
@@ -62,11 +61,9 @@ func TestChecklist_ExplainsEveryCode(t *testing.T) {
 
 // The examples need a database, so go test does not compare their output. This test does.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
-	db, name := localdb.Test(t)
-	client, table = db, name
-	t.Cleanup(func() { client, table = nil, "app" })
-	empty := entity.Must(entity.Open(db, entity.Config{Table: name}))
+	exampletest.Database(t, &client, &table)
+	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	entity.Must(entity.New[idempotent.Answer](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleDo": ExampleDo, "ExampleMiddleware": ExampleMiddleware}))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleDo, ExampleMiddleware))
 }

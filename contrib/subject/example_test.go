@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/contrib/subject"
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/exampletest"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -89,11 +88,9 @@ func ExampleSubjects_Export() {
 
 // The examples need a database, so go test does not compare their output. This test does.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
-	db, name := localdb.Test(t)
-	client, table = db, name
-	t.Cleanup(func() { client, table = nil, "app" })
-	empty := entity.Must(entity.Open(db, entity.Config{Table: name}))
+	exampletest.Database(t, &client, &table)
+	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	_ = entity.Must(entity.Bind[Tables](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleSubjects_Erase": ExampleSubjects_Erase, "ExampleSubjects_Export": ExampleSubjects_Export}))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleSubjects_Erase, ExampleSubjects_Export))
 }

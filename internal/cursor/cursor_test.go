@@ -12,18 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
-
-// must returns v of a call that succeeds.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 var (
 	first  = []byte("0123456789abcdef")
@@ -32,7 +25,7 @@ var (
 
 // codec returns a codec with the given keys, the first of which writes.
 func codec(t require.TestingT, keys ...[]byte) cursor.Codec {
-	c := must(cursor.New(keys...))
+	c := entity.Must(cursor.New(keys...))
 	return c
 }
 
@@ -69,10 +62,10 @@ func TestCodec_ReadsWhatItWrote(t *testing.T) {
 		c := rapid.SampledFrom([]cursor.Codec{{}, codec(t, first), codec(t, second, first)}).Draw(t, "codec")
 		key, attrs := drawPosition(t)
 		query := rapid.String().Draw(t, "query")
-		text := must(c.Encode(query, key))
-		again := must(c.Encode(query, key))
+		text := entity.Must(c.Encode(query, key))
+		again := entity.Must(c.Encode(query, key))
 		require.Equal(t, text, again, "a cursor depends on its key, query and position alone")
-		got := must(c.Decode(query, text, attrs))
+		got := entity.Must(c.Decode(query, text, attrs))
 		require.Equal(t, key, got)
 		other := rapid.String().Filter(func(s string) bool { return s != query }).Draw(t, "other query")
 		_, err := c.Decode(other, text, attrs)
@@ -83,12 +76,12 @@ func TestCodec_ReadsWhatItWrote(t *testing.T) {
 func TestCodec_SealedCursorShowsNothing(t *testing.T) {
 	t.Parallel()
 	c := codec(t, first)
-	text := must(c.Encode("partition hush", item.Item{"pk": item.S("hush"), "sk": item.S("hush-hush")}))
-	body := must(base64.RawURLEncoding.DecodeString(text))
+	text := entity.Must(c.Encode("partition hush", item.Item{"pk": item.S("hush"), "sk": item.S("hush-hush")}))
+	body := entity.Must(base64.RawURLEncoding.DecodeString(text))
 	require.NotContains(t, string(body), "hush")
 	require.NotContains(t, string(body), "pk")
-	open := must(cursor.Codec{}.Encode("q", item.Item{"pk": item.S("hush")}))
-	body = must(base64.RawURLEncoding.DecodeString(open))
+	open := entity.Must(cursor.Codec{}.Encode("q", item.Item{"pk": item.S("hush")}))
+	body = entity.Must(base64.RawURLEncoding.DecodeString(open))
 	require.Contains(t, string(body), "hush", "without a key anybody can read it: Allow keeps secrets out")
 }
 
@@ -96,8 +89,8 @@ func TestCodec_SealedCursorShowsNothing(t *testing.T) {
 func TestCodec_AlteredAnywhere(t *testing.T) {
 	t.Parallel()
 	c, attrs := codec(t, first, second), []cursor.Attr{{Name: "pk", Type: "S"}}
-	text := must(c.Encode("q", item.Item{"pk": item.S("a")}))
-	body := must(base64.RawURLEncoding.DecodeString(text))
+	text := entity.Must(c.Encode("q", item.Item{"pk": item.S("a")}))
+	body := entity.Must(base64.RawURLEncoding.DecodeString(text))
 	for i := range body {
 		for bit := range 8 {
 			bad := bytes.Clone(body)
@@ -119,8 +112,8 @@ func TestCodec_AlteredAnywhere(t *testing.T) {
 func TestCodec_Reasons(t *testing.T) {
 	t.Parallel()
 	attrs := []cursor.Attr{{Name: "pk", Type: "S"}}
-	open := must(cursor.Codec{}.Encode("q", item.Item{"pk": item.S("a")}))
-	sealed := must(codec(t, first).Encode("q", item.Item{"pk": item.S("a")}))
+	open := entity.Must(cursor.Codec{}.Encode("q", item.Item{"pk": item.S("a")}))
+	sealed := entity.Must(codec(t, first).Encode("q", item.Item{"pk": item.S("a")}))
 	for what, one := range map[string]struct {
 		codec cursor.Codec
 		text  string
@@ -178,8 +171,8 @@ func TestCodec_NoncesFollowThePosition(t *testing.T) {
 	c, nonces := codec(t, first), map[string]bool{}
 	for _, query := range []string{"q", "other"} {
 		for _, pk := range []string{"a", "b", "c"} {
-			text := must(c.Encode(query, item.Item{"pk": item.S(pk)}))
-			body := must(base64.RawURLEncoding.DecodeString(text))
+			text := entity.Must(c.Encode(query, item.Item{"pk": item.S(pk)}))
+			body := entity.Must(base64.RawURLEncoding.DecodeString(text))
 			nonces[string(body[17:29])] = true
 		}
 	}
@@ -191,7 +184,7 @@ func FuzzDecode(f *testing.F) {
 	attrs := []cursor.Attr{{Name: "pk", Type: "S"}, {Name: "n", Type: "N"}}
 	open, sealed := cursor.Codec{}, codec(f, first, second)
 	for _, c := range []cursor.Codec{open, sealed} {
-		text := must(c.Encode("q", item.Item{"pk": item.S("a"), "n": item.N("1")}))
+		text := entity.Must(c.Encode("q", item.Item{"pk": item.S("a"), "n": item.N("1")}))
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 		f.Add(text + "A")
@@ -207,8 +200,8 @@ func FuzzDecode(f *testing.F) {
 				continue
 			}
 			require.Len(t, key, len(attrs))
-			again := must(c.Encode("q", key))
-			back := must(c.Decode("q", again, attrs))
+			again := entity.Must(c.Encode("q", key))
+			back := entity.Must(c.Decode("q", again, attrs))
 			require.Equal(t, key, back)
 		}
 	})
@@ -220,8 +213,8 @@ func TestCodec_PositionsOfEachKindAreDistinct(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cursor.Codec{{}, codec(t, first)} {
 		for _, at := range []cursor.Position{{Key: item.Item{"pk": item.S("a")}}, {Key: item.Item{"pk": item.S("a")}, Before: true}, {Before: true}, {}} {
-			text := must(c.EncodePosition("q", at))
-			back := must(c.DecodePosition("q", text, pk))
+			text := entity.Must(c.EncodePosition("q", at))
+			back := entity.Must(c.DecodePosition("q", text, pk))
 			require.Equal(t, at, back)
 			_, err := c.Decode("q", text, pk)
 			if at.Before || at.Key == nil {
@@ -233,8 +226,8 @@ func TestCodec_PositionsOfEachKindAreDistinct(t *testing.T) {
 			require.Equal(t, cursor.Foreign, reason(t, err))
 		}
 		empty := cursor.Position{Key: item.Item{}, Before: true}
-		text := must(c.EncodePosition("q", empty))
-		back := must(c.DecodePosition("q", text, nil))
+		text := entity.Must(c.EncodePosition("q", empty))
+		back := entity.Must(c.DecodePosition("q", text, nil))
 		require.Equal(t, empty, back, "a key that the query fixes is not the end")
 	}
 }
@@ -244,8 +237,8 @@ func TestCodec_Places(t *testing.T) {
 	for _, c := range []cursor.Codec{{}, codec(t, first)} {
 		at := cursor.Places{Before: true, Keys: []item.Item{nil, {"pk": item.S("a")}, {}}, Bound: item.Item{"pk": item.S("b")}, In: 1}
 		attrs := [][]cursor.Attr{pk, pk, nil}
-		text := must(c.EncodePlaces("q", at))
-		back := must(c.DecodePlaces("q", text, attrs, pk))
+		text := entity.Must(c.EncodePlaces("q", at))
+		back := entity.Must(c.DecodePlaces("q", text, attrs, pk))
 		require.Equal(t, at, back)
 		_, err := c.DecodePlaces("q", text, attrs[:2], pk)
 		require.Equal(t, cursor.Altered, reason(t, err))
@@ -261,8 +254,8 @@ func TestCodec_Places(t *testing.T) {
 			require.Equal(t, cursor.Altered, reason(t, err), "there is no such partition")
 		}
 		none := cursor.Places{Keys: []item.Item{nil}}
-		text = must(c.EncodePlaces("q", none))
-		back = must(c.DecodePlaces("q", text, [][]cursor.Attr{pk}, pk))
+		text = entity.Must(c.EncodePlaces("q", none))
+		back = entity.Must(c.DecodePlaces("q", text, [][]cursor.Attr{pk}, pk))
 		require.Equal(t, none, back)
 	}
 }

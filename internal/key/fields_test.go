@@ -12,17 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
-
-// must returns v of a call that succeeds.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 func str(s string) key.Value      { return key.Value{Kind: key.String, S: s} }
 func integer(n int64) key.Value   { return key.Value{Kind: key.Int, I: n} }
@@ -164,7 +157,7 @@ func TestTimeFormatTruncatesTowardsThePast(t *testing.T) {
 		key.Milli: "1969-12-31T23:59:59.999Z", key.Second: "1969-12-31T23:59:59Z",
 		key.Unix: "-1", key.UnixMilli: "-1",
 	} {
-		text := must(f.Format(before))
+		text := entity.Must(f.Format(before))
 		assert.Equal(t, want, text)
 	}
 	// Truncation does not leave the second either in the era before year 1.
@@ -178,8 +171,8 @@ func TestTimeFormatYears(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.String(), func(t *testing.T) {
 			for _, at := range []time.Time{first, last, {}} {
-				text := must(f.Format(at))
-				back := must(f.Parse(text))
+				text := entity.Must(f.Format(at))
+				back := entity.Must(f.Parse(text))
 				assert.Equal(t, f.Truncate(at), back)
 			}
 			for _, at := range []time.Time{
@@ -241,7 +234,7 @@ func TestTimeFormat_TextsAreThoseOfTimeFormat(t *testing.T) {
 	}
 	for _, at := range times {
 		for f, layout := range layouts {
-			text := must(f.Format(at))
+			text := entity.Must(f.Format(at))
 			require.Equal(t, at.UTC().Format(layout), text)
 		}
 	}
@@ -297,7 +290,7 @@ func TestParse_IsTheInverseOfCompose(t *testing.T) {
 		require.NoError(t, err, "%q of %s", text, tmpl.Describe())
 		require.Equal(t, normal(readable(tmpl.Fields(), vs)), normal(got), "%q of %s", text, tmpl.Describe())
 		for i, f := range tmpl.Fields() {
-			av := must(f.Attribute(got[i]))
+			av := entity.Must(f.Attribute(got[i]))
 			back, present, err := f.FromAttribute(av)
 			require.NoError(t, err)
 			require.True(t, present)
@@ -333,8 +326,8 @@ func TestShards_EndTheTextOfAKey(t *testing.T) {
 		primary := it["primary"].(*types.AttributeValueMemberS).Value
 		require.Equal(t, text+"#"+key.ShardText(key.Shard(primary, spread.Shards.N)), got)
 		require.Equal(t, text, key.CutShard(got))
-		parsed := must(spread.Parse(got))
-		want := must(tmpl.Parse(text))
+		parsed := entity.Must(spread.Parse(got))
+		want := entity.Must(tmpl.Parse(text))
 		require.Equal(t, want, parsed)
 		for _, other := range []string{text + "#1", text + "#1a", text + "#123", text + "-12", text + "#12#"} {
 			_, err := spread.Parse(other)
@@ -363,7 +356,7 @@ func TestParse_TakesCanonicalTextsOnly(t *testing.T) {
 		if err != nil {
 			return
 		}
-		again := must(tmpl.ComposeValues(vs))
+		again := entity.Must(tmpl.ComposeValues(vs))
 		require.Equal(t, text, again)
 	})
 }
@@ -372,7 +365,7 @@ func TestParse_Examples(t *testing.T) {
 	t.Parallel()
 	a, b, n := &key.Field{Attr: "a"}, &key.Field{Attr: "b"}, &key.Field{Attr: "n", Kind: key.Int, Width: 3}
 	dollar := &key.Template{Prefix: "$app#v1#x", Escaped: true, Segments: segments("id_", a, "mid", nil, n)}
-	vs := must(dollar.Parse("$app#v1#x#id_a%23%25%20#mid#042"))
+	vs := entity.Must(dollar.Parse("$app#v1#x#id_a%23%25%20#mid#042"))
 	require.Equal(t, []key.Value{{Kind: key.String, S: "a#% "}, {Kind: key.Int, I: 42}}, vs)
 	for _, text := range []string{
 		"", "$app#v1#x", "$app#v1#y#id_a#mid#042", "$app#v1#x#id_#mid#042", "$app#v1#x#id_a#mid#42", "$app#v1#x#id_a#mid#0042", "$app#v1#x#id_a#mid#042#e#2026",
@@ -383,10 +376,10 @@ func TestParse_Examples(t *testing.T) {
 		require.NotContains(t, err.Error(), "042", "a text may be secret")
 	}
 	verbatim := &key.Template{Segments: segments("X-", a, "--", b, "-x", nil)}
-	vs = must(verbatim.Parse("X-a-b--c--d-x-x"))
+	vs = entity.Must(verbatim.Parse("X-a-b--c--d-x-x"))
 	require.Equal(t, []key.Value{{Kind: key.String, S: "a-b"}, {Kind: key.String, S: "c--d-x"}}, vs)
 	wide := &key.Template{Segments: segments("", &key.Field{Attr: "n", Kind: key.Int, Width: 38})}
-	vs = must(wide.Parse(strings.Repeat("0", 19) + "1776859200123456789"))
+	vs = entity.Must(wide.Parse(strings.Repeat("0", 19) + "1776859200123456789"))
 	require.Equal(t, int64(1776859200123456789), vs[0].I)
 	_, err := wide.Parse(strings.Repeat("1", 38))
 	require.Error(t, err, "38 digits that no int64 holds")
@@ -417,7 +410,7 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			again := must(tmpl.ComposeValues(vs))
+			again := entity.Must(tmpl.ComposeValues(vs))
 			if tmpl.Shards != nil {
 				again += text[len(key.CutShard(text)):]
 			}

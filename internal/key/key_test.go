@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
@@ -77,12 +78,12 @@ func TestComposeValuesErrors(t *testing.T) {
 	_, err = verbatim.ComposeValues([]key.Value{str("x-"), str("z")})
 	requirePart(t, err, "a", `contains "--", which follows it`)
 
-	text := must(verbatim.ComposeValues([]key.Value{str("-x"), str("--")}))
+	text := entity.Must(verbatim.ComposeValues([]key.Value{str("-x"), str("--")}))
 	assert.Equal(t, "-x----", text)
 
 	// The end of a key removes what follows the last part, whatever that is.
 	trailed := &key.Template{Segments: segments(a, "!", nil)}
-	text = must(trailed.ComposeValues([]key.Value{str("x!!y")}))
+	text = entity.Must(trailed.ComposeValues([]key.Value{str("x!!y")}))
 	assert.Equal(t, "x!!y!", text)
 }
 
@@ -94,8 +95,8 @@ func TestEscapedKeysSortLikeTheirValues(t *testing.T) {
 		if rapid.Bool().Draw(t, "same beginning") {
 			copy(b, a[:len(a)/2])
 		}
-		x := must(tmpl.ComposeValues(a))
-		y := must(tmpl.ComposeValues(b))
+		x := entity.Must(tmpl.ComposeValues(a))
+		y := entity.Must(tmpl.ComposeValues(b))
 		if got, want := cmp.Compare(x, y), compareTuples(tmpl.Fields(), a, b); got != want {
 			t.Fatalf("%q and %q compare as %d, their values as %d", x, y, got, want)
 		}
@@ -106,8 +107,8 @@ func TestVerbatimKeysAreInjective(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tmpl := verbatimTemplates().Draw(t, "template")
 		a, b := tuple(tmpl).Draw(t, "a"), tuple(tmpl).Draw(t, "b")
-		x := must(tmpl.ComposeValues(a))
-		y := must(tmpl.ComposeValues(b))
+		x := entity.Must(tmpl.ComposeValues(a))
+		y := entity.Must(tmpl.ComposeValues(b))
 		if (x == y) != (compareTuples(tmpl.Fields(), a, b) == 0) {
 			t.Fatalf("%q and %q come from %v and %v", x, y, a, b)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
@@ -47,7 +48,7 @@ func requireRanges(t *testing.T, tests map[string]ranged) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := must(test.tmpl.Range(test.lead, test.bound))
+			got := entity.Must(test.tmpl.Range(test.lead, test.bound))
 			assert.Equal(t, test.want, got)
 		})
 	}
@@ -201,7 +202,7 @@ func (c rangeCase) check(t *rapid.T) {
 	}
 	fs := c.tmpl.Fields()
 	for _, item := range c.items {
-		text := must(c.tmpl.ComposeValues(item))
+		text := entity.Must(c.tmpl.ComposeValues(item))
 		if len(text) > key.MaxSortKey {
 			continue // no such item exists
 		}

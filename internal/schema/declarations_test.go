@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -125,24 +124,9 @@ var known = declaretest.Types{
 	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }
 
-// Every archive of declarations. A case is built and added to a table of its own; "joining X" is a table that holds X
-// already, and "shared" a database that shares its tables.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	declaretest.Run(t, "testdata/declarations/*.txt", known, func(t *testing.T, c declaretest.Case, where string) error {
-		table, o := &schema.Table{Name: "t"}, options
-		o.FromContext = func(context.Context, string) (string, bool) { return "", false }
-		other, joining := strings.CutPrefix(where, "joining ")
-		switch {
-		case joining:
-			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
-		case where == "shared":
-			o.Profile, o.Precision = schema.NewProfile(true), key.Milli
-		default:
-			require.Empty(t, where, "an unknown place")
-		}
-		return declaretest.Declare(table, c.Type, o)
-	})
+	declaretest.Run(t, known)
 }
 
 // hiddenBase is unexported: nothing outside this package, the codec included, can allocate a *hiddenBase in a struct.

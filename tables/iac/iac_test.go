@@ -3,7 +3,6 @@ package iac_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tables/iac"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/goldentest"
 )
 
 // Report has a composed key in each kind of index.
@@ -246,8 +246,6 @@ func ledger(t *testing.T) tables.Table {
 	return tables.Of(db).Tables[0]
 }
 
-var update = flag.Bool("update", false, "rewrite the golden files of policies")
-
 // allTables declares every entity of this package's tests.
 func allTables(t *testing.T) *entity.DB {
 	t.Helper()
@@ -277,11 +275,7 @@ func TestPolicy_IsWhatTheFileHas(t *testing.T) {
 		require.NoError(t, err, name)
 		again := entity.Must(iac.Policy(tables.Of(allTables(t)), opts...))
 		require.Equal(t, string(got), string(again))
-		file := filepath.Join("testdata", name)
-		if *update {
-			require.NoError(t, os.WriteFile(file, got, 0o600))
-		}
-		require.Equal(t, string(entity.Must(os.ReadFile(file))), string(got), name)
+		goldentest.Check(t, name, string(got))
 	}
 }
 

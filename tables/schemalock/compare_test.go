@@ -312,6 +312,22 @@ type modelChange struct {
 	want   string
 }
 
+// The changes of a model that most mutations are: another tag of a declaration or a field, another type, a declaration or a field more.
+
+func declares(i int, tag string) func(*model) { return func(m *model) { m.declare(i, tag) } }
+
+func tags(field, tag string) func(*model) { return func(m *model) { m.tag(field, tag) } }
+
+func becomes[V any](field, tag string) func(*model) {
+	return func(m *model) { retype[V](m, field, tag) }
+}
+
+func adds(d reflect.StructField) func(*model) { return func(m *model) { m.decls = append(m.decls, d) } }
+
+func holds(f reflect.StructField) func(*model) {
+	return func(m *model) { m.fields = append(m.fields, f) }
+}
+
 // mutations changes every part of a declaration that a lock contains, and every part that it leaves out.
 var mutations = map[string]modelChange{
 	"namespace":        {person, func(m *model) { m.options.Namespace = "other" }, "!key partition\n!key sort\n!unique.Constraint(email) key\n!index gsi1 partition\n!index gsi1 sort"},
@@ -328,124 +344,86 @@ var mutations = map[string]modelChange{
 		},
 		func(m *model) { m.options.Profile = schema.NewProfile(true) }, "!items\n!key partition\n!timeseries.Events events",
 	},
-	"native type": {reading, func(m *model) { retype[int](m, "Hardware", `dynamodbav:"hardware_id"`) }, "!key partition\n!attribute hardware_id"},
+	"native type": {reading, becomes[int]("Hardware", `dynamodbav:"hardware_id"`), "!key partition\n!attribute hardware_id"},
 	"name option": {beat, func(m *model) { m.options.Name = "Pulse" }, "+Pulse\n-Beat"},
 
-	"name":          {beat, func(m *model) { m.declare(0, `name:"Pulse" table:"beats" pk:"$#{device}" sk:"$"`) }, "+Pulse\n-Beat"},
-	"table":         {beat, func(m *model) { m.declare(0, `name:"Beat" table:"b" pk:"$#{device}" sk:"$"`) }, "!table"},
-	"partition":     {beat, func(m *model) { m.declare(0, `name:"Beat" table:"beats" pk:"$#d_{device}" sk:"$"`) }, "!key partition"},
-	"sort":          {beat, func(m *model) { m.declare(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$#x"`) }, "!key sort\n!timeseries.Events events"},
-	"part order":    {person, func(m *model) { m.declare(0, `name:"Person" pk:"$#{number}" sk:"$#{tenant}"`) }, "!key partition\n!key sort"},
-	"part width":    {person, func(m *model) { m.declare(0, `name:"Person" pk:"$#{tenant}" sk:"$#{number:08}"`) }, "!key sort"},
-	"part lower":    {person, func(m *model) { m.declare(0, `name:"Person" pk:"$#{tenant|lower}" sk:"$#{number}"`) }, "!key partition"},
-	"part unsigned": {person, func(m *model) { retype[uint64](m, "Number", `dynamodbav:"number" entity:"zero"`) }, "!key sort\n!attribute number"},
-	"payload up":    {beat, func(m *model) { m.declare(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$" payload:"2"`) }, "payload"},
-	"payload down": {reading, func(m *model) {
-		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" kind:"item=reading"`)
-	}, "!payload"},
-	"kind": {reading, func(m *model) {
-		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" kind:"item=other" payload:"2"`)
-	}, "!kind"},
-	"kind dropped": {reading, func(m *model) {
-		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" payload:"2"`)
-	}, "!kind"},
-	"verbatim text": {reading, func(m *model) {
-		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}-{batch_id}" kind:"item=reading" payload:"2"`)
-	}, "!key sort"},
-	"verbatim attribute": {reading, func(m *model) {
-		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"other={timestamp_ms:013}#{batch_id}" kind:"item=reading" payload:"2"`)
-	}, "!key sort"},
-	"verbatim to dollar": {reading, func(m *model) {
-		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"$#{timestamp_ms:013}#{batch_id}" payload:"2"`)
-	}, "!items\n!key sort\n!kind"},
-	"stream": {beat, func(m *model) {
-		m.declare(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$" stream:"both"`)
-	}, ""},
+	"name":               {beat, declares(0, `name:"Pulse" table:"beats" pk:"$#{device}" sk:"$"`), "+Pulse\n-Beat"},
+	"table":              {beat, declares(0, `name:"Beat" table:"b" pk:"$#{device}" sk:"$"`), "!table"},
+	"partition":          {beat, declares(0, `name:"Beat" table:"beats" pk:"$#d_{device}" sk:"$"`), "!key partition"},
+	"sort":               {beat, declares(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$#x"`), "!key sort\n!timeseries.Events events"},
+	"part order":         {person, declares(0, `name:"Person" pk:"$#{number}" sk:"$#{tenant}"`), "!key partition\n!key sort"},
+	"part width":         {person, declares(0, `name:"Person" pk:"$#{tenant}" sk:"$#{number:08}"`), "!key sort"},
+	"part lower":         {person, declares(0, `name:"Person" pk:"$#{tenant|lower}" sk:"$#{number}"`), "!key partition"},
+	"part unsigned":      {person, becomes[uint64]("Number", `dynamodbav:"number" entity:"zero"`), "!key sort\n!attribute number"},
+	"payload up":         {beat, declares(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$" payload:"2"`), "payload"},
+	"payload down":       {reading, declares(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" kind:"item=reading"`), "!payload"},
+	"kind":               {reading, declares(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" kind:"item=other" payload:"2"`), "!kind"},
+	"kind dropped":       {reading, declares(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" payload:"2"`), "!kind"},
+	"verbatim text":      {reading, declares(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}-{batch_id}" kind:"item=reading" payload:"2"`), "!key sort"},
+	"verbatim attribute": {reading, declares(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"other={timestamp_ms:013}#{batch_id}" kind:"item=reading" payload:"2"`), "!key sort"},
+	"verbatim to dollar": {reading, declares(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"$#{timestamp_ms:013}#{batch_id}" payload:"2"`), "!items\n!key sort\n!kind"},
+	"stream":             {beat, declares(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$" stream:"both"`), ""},
 
-	"index name":             {person, func(m *model) { m.declare(1, `name:"ofTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`) }, "index gsi1 name"},
-	"index renamed in table": {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi9" pk:"$#{team}" sk:"$#{joined}"`) }, "index gsi9\nindex gsi1"},
-	"index partition":        {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{name}" sk:"$#{joined}"`) }, "!index gsi1 partition"},
-	"index sort":             {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{rank}"`) }, "!index gsi1 sort"},
-	"index sort dropped":     {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}"`) }, "!index gsi1 sort"},
-	"index part format":      {person, func(m *model) { m.tag("Joined", `dynamodbav:"joined,omitempty" entity:"time=ms"`) }, "!index gsi1 sort\n!attribute joined"},
-	"native index order":     {reading, func(m *model) { m.declare(1, `name:"byDay" index:"day" pk:"zone+day" sk:"timestamp_ms"`) }, "!index day partition"},
-	"index lean": {person, func(m *model) {
-		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" project:"name"`)
-	}, "index gsi1 projection"},
-	"index shards": {person, func(m *model) {
-		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" shards:"4"`)
-	}, "!index gsi1 shards"},
-	"index leaner": {person, func(m *model) {
-		m.declare(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,email,tenant"`)
-	}, "index gsi2 projection"},
-	"index richer": {person, func(m *model) {
-		m.declare(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,team,email,tenant,rank"`)
-	}, "!index gsi2 projection"},
-	"index rich": {person, func(m *model) { m.declare(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}"`) }, "!index gsi2 projection"},
-	"projection order": {person, func(m *model) {
-		m.declare(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"team, email, tenant, name"`)
-	}, ""},
-	"when": {person, func(m *model) {
-		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"active=true"`)
-	}, "!index gsi1 when"},
-	"when dropped": {choosy, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`) }, "!index gsi1 when"},
-	"when constant": {choosy, func(m *model) {
-		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|11,active=true,!score_"`)
-	}, "!index gsi1 when"},
-	"when present": {choosy, func(m *model) {
-		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|10,active=true,score_"`)
-	}, "!index gsi1 when"},
-	"when order": {choosy, func(m *model) {
-		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"!score_, active=true,rank=10|2"`)
-	}, ""},
-	"when type":           {choosy, func(m *model) { retype[int8](m, "Rank", `dynamodbav:"rank"`) }, "!attribute rank\n!index lsi1 sort"},
-	"index dropped":       {person, func(m *model) { m.decls = append(m.decls[:1:1], m.decls[2:]...) }, "index gsi1"},
-	"local index dropped": {person, func(m *model) { m.decls = append(m.decls[:3:3], m.decls[4:]...) }, "index lsi1"},
-	"local index made":    {person, func(m *model) { m.declare(3, `name:"byRank" index:"lsi2" sk:"ranked={rank:05}"`) }, "!index lsi2\nindex lsi1"},
+	"index name":             {person, declares(1, `name:"ofTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`), "index gsi1 name"},
+	"index renamed in table": {person, declares(1, `name:"byTeam" index:"gsi9" pk:"$#{team}" sk:"$#{joined}"`), "index gsi9\nindex gsi1"},
+	"index partition":        {person, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{name}" sk:"$#{joined}"`), "!index gsi1 partition"},
+	"index sort":             {person, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{rank}"`), "!index gsi1 sort"},
+	"index sort dropped":     {person, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}"`), "!index gsi1 sort"},
+	"index part format":      {person, tags("Joined", `dynamodbav:"joined,omitempty" entity:"time=ms"`), "!index gsi1 sort\n!attribute joined"},
+	"native index order":     {reading, declares(1, `name:"byDay" index:"day" pk:"zone+day" sk:"timestamp_ms"`), "!index day partition"},
+	"index lean":             {person, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" project:"name"`), "index gsi1 projection"},
+	"index shards":           {person, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" shards:"4"`), "!index gsi1 shards"},
+	"index leaner":           {person, declares(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,email,tenant"`), "index gsi2 projection"},
+	"index richer":           {person, declares(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,team,email,tenant,rank"`), "!index gsi2 projection"},
+	"index rich":             {person, declares(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}"`), "!index gsi2 projection"},
+	"projection order":       {person, declares(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"team, email, tenant, name"`), ""},
+	"when":                   {person, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"active=true"`), "!index gsi1 when"},
+	"when dropped":           {choosy, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`), "!index gsi1 when"},
+	"when constant":          {choosy, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|11,active=true,!score_"`), "!index gsi1 when"},
+	"when present":           {choosy, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|10,active=true,score_"`), "!index gsi1 when"},
+	"when order":             {choosy, declares(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"!score_, active=true,rank=10|2"`), ""},
+	"when type":              {choosy, becomes[int8]("Rank", `dynamodbav:"rank"`), "!attribute rank\n!index lsi1 sort"},
+	"index dropped":          {person, func(m *model) { m.decls = append(m.decls[:1:1], m.decls[2:]...) }, "index gsi1"},
+	"local index dropped":    {person, func(m *model) { m.decls = append(m.decls[:3:3], m.decls[4:]...) }, "index lsi1"},
+	"local index made":       {person, declares(3, `name:"byRank" index:"lsi2" sk:"ranked={rank:05}"`), "!index lsi2\nindex lsi1"},
 
 	"orderBy":        {beat, func(m *model) { m.tag("At", `dynamodbav:"time"`); m.declare(1, `orderBy:"time" ttl:"7d"`) }, "!timeseries.Events events\n!timeseries.Events orderBy\nattribute time\n!attribute at"},
-	"orderBy format": {beat, func(m *model) { m.tag("At", `dynamodbav:"at" entity:"time=ms"`) }, "!timeseries.Events events\n!attribute at"},
-	"orderBy type":   {beat, func(m *model) { retype[int64](m, "At", `dynamodbav:"at"`) }, "!timeseries.Events events\n!attribute at"},
-	"events ttl":     {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"8d"`) }, "timeseries.Events ttl"},
-	"events no ttl":  {beat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "timeseries.Events ttl\nttl"},
-	"late":           {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" late:"record" maxAhead:"1h"`) }, ""},
+	"orderBy format": {beat, tags("At", `dynamodbav:"at" entity:"time=ms"`), "!timeseries.Events events\n!attribute at"},
+	"orderBy type":   {beat, becomes[int64]("At", `dynamodbav:"at"`), "!timeseries.Events events\n!attribute at"},
+	"events ttl":     {beat, declares(1, `orderBy:"at" ttl:"8d"`), "timeseries.Events ttl"},
+	"events no ttl":  {beat, declares(1, `orderBy:"at"`), "timeseries.Events ttl\nttl"},
+	"late":           {beat, declares(1, `orderBy:"at" ttl:"7d" late:"record" maxAhead:"1h"`), ""},
 	"events id":      {beat, func(m *model) { m.tag("Owner", `dynamodbav:"owner"`); m.declare(1, `orderBy:"at" id:"owner" ttl:"7d"`) }, "!timeseries.Events events\n!timeseries.Events id\nattribute owner"},
-	"events shards":  {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" shards:"8"`) }, "!timeseries.Events shards"},
-	"events reshard": {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"9"`) }, "!timeseries.Events shards"},
-	"events joined":  {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "!timeseries.Events shards"},
-	"events alone":   {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"8" current:"none"`) }, "!timeseries.Events current"},
+	"events shards":  {beat, declares(1, `orderBy:"at" ttl:"7d" shards:"8"`), "!timeseries.Events shards"},
+	"events reshard": {shardedBeat, declares(1, `orderBy:"at" shards:"9"`), "!timeseries.Events shards"},
+	"events joined":  {shardedBeat, declares(1, `orderBy:"at"`), "!timeseries.Events shards"},
+	"events alone":   {shardedBeat, declares(1, `orderBy:"at" shards:"8" current:"none"`), "!timeseries.Events current"},
 	"events dropped": {beat, func(m *model) { m.decls = m.decls[:1]; m.tag("Level", `dynamodbav:"level,omitempty"`) }, "!timeseries.Events\nttl\n!attribute level"},
 	"append dropped": {beat, func(m *model) {
 		m.tag("Level", `dynamodbav:"level,omitempty"`)
 		m.tag("Owner", `dynamodbav:"owner" entity:"append"`)
 	}, "!attribute level\nattribute owner"},
-	"retention":      {person, func(m *model) { m.declare(4, `ttl:"1h"`) }, "versioned.Retain ttl"},
+	"retention":      {person, declares(4, `ttl:"1h"`), "versioned.Retain ttl"},
 	"retain to lock": {person, func(m *model) { m.decls[4] = declaration[versioned.Lock](``) }, "versioned.Lock\n!versioned.Retain\n!index gsi2 projection"},
-	"bin ttl":        {person, func(m *model) { m.declare(5, `unique:"free"`) }, "lifecycle.SoftDelete ttl"},
-	"policy":         {person, func(m *model) { m.declare(5, `ttl:"30d" unique:"reserve"`) }, "lifecycle.SoftDelete unique"},
-	"deletedAt": {person, func(m *model) {
-		m.fields = append(m.fields, field[time.Time]("Deleted", `dynamodbav:"gone,omitempty" entity:"deleted_at"`))
-	}, "!lifecycle.SoftDelete deletedAt\nattribute gone"},
+	"bin ttl":        {person, declares(5, `unique:"free"`), "lifecycle.SoftDelete ttl"},
+	"policy":         {person, declares(5, `ttl:"30d" unique:"reserve"`), "lifecycle.SoftDelete unique"},
+	"deletedAt":      {person, holds(field[time.Time]("Deleted", `dynamodbav:"gone,omitempty" entity:"deleted_at"`)), "!lifecycle.SoftDelete deletedAt\nattribute gone"},
 	"bin dropped":    {person, func(m *model) { m.decls = append(m.decls[:5:5], m.decls[6]) }, "!lifecycle.SoftDelete"},
-	"unique case":    {person, func(m *model) { m.declare(6, `name:"email" fields:"tenant,{email|lower}"`) }, "!unique.Constraint(email) key"},
-	"unique fields":  {person, func(m *model) { m.declare(6, `name:"email" fields:"email"`) }, "!unique.Constraint(email) key"},
-	"unique name":    {person, func(m *model) { m.declare(6, `name:"mail" fields:"tenant,email"`) }, "unique.Constraint(mail)\n!unique.Constraint(email)"},
-	"unique ttl":     {person, func(m *model) { m.declare(6, `name:"email" fields:"tenant,email" ttl:"1h"`) }, "unique.Constraint(email) ttl"},
+	"unique case":    {person, declares(6, `name:"email" fields:"tenant,{email|lower}"`), "!unique.Constraint(email) key"},
+	"unique fields":  {person, declares(6, `name:"email" fields:"email"`), "!unique.Constraint(email) key"},
+	"unique name":    {person, declares(6, `name:"mail" fields:"tenant,email"`), "unique.Constraint(mail)\n!unique.Constraint(email)"},
+	"unique ttl":     {person, declares(6, `name:"email" fields:"tenant,email" ttl:"1h"`), "unique.Constraint(email) ttl"},
 	"unique dropped": {person, func(m *model) { m.decls = m.decls[:6]; m.declare(5, `ttl:"30d"`) }, "!unique.Constraint(email)"},
-	"unique added":   {person, func(m *model) { m.decls = append(m.decls, declaration[unique.Constraint](`name:"name" fields:"name"`)) }, "unique.Constraint(name)"},
-	"expiry":         {reading, func(m *model) { m.declare(2, `attr:"expiration_time" after:"30d"`) }, "lifecycle.TTL after\nlifecycle.TTL from"},
-	"expiry attr":    {reading, func(m *model) { m.declare(2, `attr:"ends" from:"timestamp_ms" after:"90d"`) }, "!ttl\n!lifecycle.TTL attr"},
+	"unique added":   {person, adds(declaration[unique.Constraint](`name:"name" fields:"name"`)), "unique.Constraint(name)"},
+	"expiry":         {reading, declares(2, `attr:"expiration_time" after:"30d"`), "lifecycle.TTL after\nlifecycle.TTL from"},
+	"expiry attr":    {reading, declares(2, `attr:"ends" from:"timestamp_ms" after:"90d"`), "!ttl\n!lifecycle.TTL attr"},
 	"expiry dropped": {reading, func(m *model) { m.decls = m.decls[:2] }, "!lifecycle.TTL\nttl"},
 	"series declared": {func() model { m := beat(); m.decls = m.decls[:1]; m.tag("Level", `dynamodbav:"level"`); return m }, func(m *model) {
 		m.decls = append(m.decls, declaration[timeseries.Events](`orderBy:"at"`))
 		m.tag("Level", `dynamodbav:"level" entity:"append"`)
 	}, "!timeseries.Events\nattribute level"},
-	"expiry declared": {func() model { m := reading(); m.decls = m.decls[:2]; return m }, func(m *model) {
-		m.decls = append(m.decls, declaration[lifecycle.TTL](`attr:"expiration_time" after:"1d"`))
-	}, "lifecycle.TTL\nttl"},
-	"expiry declared for values and versions": {lasting, func(m *model) {
-		m.decls = append(m.decls, declaration[lifecycle.TTL](`attr:"_ttl" after:"1d"`))
-	}, "lifecycle.TTL\nunique.Constraint(email) expires\nversioned.Retain expires"},
+	"expiry declared":                         {func() model { m := reading(); m.decls = m.decls[:2]; return m }, adds(declaration[lifecycle.TTL](`attr:"expiration_time" after:"1d"`)), "lifecycle.TTL\nttl"},
+	"expiry declared for values and versions": {lasting, adds(declaration[lifecycle.TTL](`attr:"_ttl" after:"1d"`)), "lifecycle.TTL\nunique.Constraint(email) expires\nversioned.Retain expires"},
 	"expiry dropped for values and versions": {func() model {
 		m := lasting()
 		m.decls = append(m.decls, declaration[lifecycle.TTL](`attr:"_ttl" after:"1d"`))
@@ -455,58 +433,48 @@ var mutations = map[string]modelChange{
 		m.decls = append(m.decls, declaration[versioned.Retain](``), declaration[lifecycle.SoftDelete](``))
 	}, "versioned.Retain\nlifecycle.SoftDelete"},
 
-	"attribute":         {person, func(m *model) { m.tag("Score", `dynamodbav:"points"`) }, "attribute points\n!attribute score"},
-	"attribute dropped": {person, func(m *model) { m.drop("Score") }, "!attribute score"},
-	"attribute added":   {person, func(m *model) { m.fields = append(m.fields, field[string]("Note", `dynamodbav:"note,omitempty"`)) }, "attribute note"},
-	"zero added":        {person, func(m *model) { m.fields = append(m.fields, field[string]("Note", `dynamodbav:"note"`)) }, "attribute note"},
-	"required added": {person, func(m *model) {
-		m.fields = append(m.fields, field[string]("Note", `dynamodbav:"note" entity:"required"`))
-	}, "!attribute note"},
-	"required":           {person, func(m *model) { m.tag("Team", `dynamodbav:"team" entity:"required"`) }, "!attribute team"},
-	"required no more":   {person, func(m *model) { m.tag("Name", `dynamodbav:"name"`) }, "attribute name"},
-	"omitempty":          {person, func(m *model) { m.tag("Team", `dynamodbav:"team"`) }, "attribute team"},
-	"pointer":            {person, func(m *model) { retype[*string](m, "Team", `dynamodbav:"team,omitempty"`) }, ""},
-	"type":               {person, func(m *model) { retype[string](m, "Score", `dynamodbav:"score"`) }, "!attribute score"},
-	"number as text":     {person, func(m *model) { m.tag("Score", `dynamodbav:"score,string"`) }, "!attribute score"},
-	"fractions":          {person, func(m *model) { retype[int](m, "Score", `dynamodbav:"score"`) }, "!attribute score"},
-	"no fractions":       {beat, func(m *model) { retype[*float64](m, "Level", `dynamodbav:"level,omitempty" entity:"append"`) }, "!attribute level"},
-	"integer size":       {beat, func(m *model) { retype[*int64](m, "Level", `dynamodbav:"level,omitempty" entity:"append"`) }, ""},
-	"set to list":        {person, func(m *model) { m.tag("Tags", `dynamodbav:"tags,omitempty"`) }, "!attribute tags"},
-	"time format":        {person, func(m *model) { m.tag("Created", `dynamodbav:"created" entity:"created_at,time=us"`) }, "!attribute created"},
-	"time as number":     {person, func(m *model) { m.tag("Created", `dynamodbav:"created" entity:"created_at,time=unix"`) }, "!attribute created"},
-	"number of time":     {reading, func(m *model) { m.tag("Expires", `dynamodbav:"expiration_time,omitempty" entity:"time=unix"`) }, "!attribute expiration_time"},
-	"what is counted":    {reading, func(m *model) { m.tag("Timestamp", `dynamodbav:"timestamp_ms" entity:"time=unix"`) }, "!index day sort\n!attribute timestamp_ms"},
-	"context added":      {writer, func(m *model) { m.tag("Name", `dynamodbav:"name" entity:"required,context=actor"`) }, "attribute name"},
-	"context renamed":    {witness, func(m *model) { m.tag("Name", `dynamodbav:"name" entity:"required,context=user"`) }, "attribute name"},
-	"context dropped":    {witness, func(m *model) { m.tag("Name", `dynamodbav:"name" entity:"required"`) }, "!attribute name"},
-	"created_at dropped": {person, func(m *model) { m.tag("Created", `dynamodbav:"created"`) }, "!attribute created"},
-	"created_at moved":   {person, func(m *model) { m.tag("Created", `dynamodbav:"born" entity:"created_at"`) }, "attribute born\n!attribute created"},
-	"created_at added": {beat, func(m *model) {
-		m.fields = append(m.fields, field[time.Time]("Created", `dynamodbav:"created" entity:"created_at"`))
-	}, "attribute created"},
-	"immutable dropped": {person, func(m *model) { m.tag("Tenant", `dynamodbav:"tenant"`) }, "attribute tenant"},
-	"set_once":          {person, func(m *model) { m.tag("Team", `dynamodbav:"team,omitempty" entity:"set_once"`) }, "attribute team"},
-	"zero dropped":      {person, func(m *model) { m.tag("Number", `dynamodbav:"number"`) }, "!attribute number"},
-	"secret":            {person, func(m *model) { m.tag("Email", `dynamodbav:"email,omitempty"`) }, "attribute email"},
-	"elements":          {person, func(m *model) { m.tag("Places", `dynamodbav:"places,omitempty,omitemptyelem"`) }, "attribute places"},
-	"nested": {person, func(m *model) {
-		retype[[]struct {
-			Street string `dynamodbav:"street"`
-			Town   string `dynamodbav:"town,omitempty"`
-		}](m, "Places", `dynamodbav:"places,omitempty"`)
-	}, "attribute places[].town\n!attribute places[].city"},
-	"nested type": {person, func(m *model) {
-		retype[[]struct {
-			Street int    `dynamodbav:"street"`
-			City   string `dynamodbav:"city,omitempty"`
-		}](m, "Places", `dynamodbav:"places,omitempty"`)
-	}, "!attribute places[].street"},
-	"nested Go names": {person, func(m *model) {
-		retype[[]*struct {
-			Town string `dynamodbav:"city,omitempty"`
-			Line string `dynamodbav:"street"`
-		}](m, "Places", `dynamodbav:"places,omitempty"`)
-	}, ""},
+	"attribute":          {person, tags("Score", `dynamodbav:"points"`), "attribute points\n!attribute score"},
+	"attribute dropped":  {person, func(m *model) { m.drop("Score") }, "!attribute score"},
+	"attribute added":    {person, holds(field[string]("Note", `dynamodbav:"note,omitempty"`)), "attribute note"},
+	"zero added":         {person, holds(field[string]("Note", `dynamodbav:"note"`)), "attribute note"},
+	"required added":     {person, holds(field[string]("Note", `dynamodbav:"note" entity:"required"`)), "!attribute note"},
+	"required":           {person, tags("Team", `dynamodbav:"team" entity:"required"`), "!attribute team"},
+	"required no more":   {person, tags("Name", `dynamodbav:"name"`), "attribute name"},
+	"omitempty":          {person, tags("Team", `dynamodbav:"team"`), "attribute team"},
+	"pointer":            {person, becomes[*string]("Team", `dynamodbav:"team,omitempty"`), ""},
+	"type":               {person, becomes[string]("Score", `dynamodbav:"score"`), "!attribute score"},
+	"number as text":     {person, tags("Score", `dynamodbav:"score,string"`), "!attribute score"},
+	"fractions":          {person, becomes[int]("Score", `dynamodbav:"score"`), "!attribute score"},
+	"no fractions":       {beat, becomes[*float64]("Level", `dynamodbav:"level,omitempty" entity:"append"`), "!attribute level"},
+	"integer size":       {beat, becomes[*int64]("Level", `dynamodbav:"level,omitempty" entity:"append"`), ""},
+	"set to list":        {person, tags("Tags", `dynamodbav:"tags,omitempty"`), "!attribute tags"},
+	"time format":        {person, tags("Created", `dynamodbav:"created" entity:"created_at,time=us"`), "!attribute created"},
+	"time as number":     {person, tags("Created", `dynamodbav:"created" entity:"created_at,time=unix"`), "!attribute created"},
+	"number of time":     {reading, tags("Expires", `dynamodbav:"expiration_time,omitempty" entity:"time=unix"`), "!attribute expiration_time"},
+	"what is counted":    {reading, tags("Timestamp", `dynamodbav:"timestamp_ms" entity:"time=unix"`), "!index day sort\n!attribute timestamp_ms"},
+	"context added":      {writer, tags("Name", `dynamodbav:"name" entity:"required,context=actor"`), "attribute name"},
+	"context renamed":    {witness, tags("Name", `dynamodbav:"name" entity:"required,context=user"`), "attribute name"},
+	"context dropped":    {witness, tags("Name", `dynamodbav:"name" entity:"required"`), "!attribute name"},
+	"created_at dropped": {person, tags("Created", `dynamodbav:"created"`), "!attribute created"},
+	"created_at moved":   {person, tags("Created", `dynamodbav:"born" entity:"created_at"`), "attribute born\n!attribute created"},
+	"created_at added":   {beat, holds(field[time.Time]("Created", `dynamodbav:"created" entity:"created_at"`)), "attribute created"},
+	"immutable dropped":  {person, tags("Tenant", `dynamodbav:"tenant"`), "attribute tenant"},
+	"set_once":           {person, tags("Team", `dynamodbav:"team,omitempty" entity:"set_once"`), "attribute team"},
+	"zero dropped":       {person, tags("Number", `dynamodbav:"number"`), "!attribute number"},
+	"secret":             {person, tags("Email", `dynamodbav:"email,omitempty"`), "attribute email"},
+	"elements":           {person, tags("Places", `dynamodbav:"places,omitempty,omitemptyelem"`), "attribute places"},
+	"nested": {person, becomes[[]struct {
+		Street string `dynamodbav:"street"`
+		Town   string `dynamodbav:"town,omitempty"`
+	}]("Places", `dynamodbav:"places,omitempty"`), "attribute places[].town\n!attribute places[].city"},
+	"nested type": {person, becomes[[]struct {
+		Street int    `dynamodbav:"street"`
+		City   string `dynamodbav:"city,omitempty"`
+	}]("Places", `dynamodbav:"places,omitempty"`), "!attribute places[].street"},
+	"nested Go names": {person, becomes[[]*struct {
+		Town string `dynamodbav:"city,omitempty"`
+		Line string `dynamodbav:"street"`
+	}]("Places", `dynamodbav:"places,omitempty"`), ""},
 	"nested dropped":    {person, func(m *model) { m.drop("Places") }, "!attribute places"},
 	"nested time":       {person, func(m *model) { retype[map[string]string](m, "Seen", `dynamodbav:"seen,omitempty"`) }, "!attribute seen{}"},
 	"Go name":           {person, func(m *model) { m.fields[2].Name = "Squad" }, ""},

@@ -2,10 +2,7 @@ package conformance_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,8 +19,6 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-var rewrite = flag.Bool("update", false, "write the files in testdata again")
-
 // hero has the key of the item.
 var hero = Person{ID: "p-1"}
 
@@ -39,18 +34,6 @@ func (n namer) rename(text string) string {
 		}
 		return n[id]
 	})
-}
-
-// golden compares text with a file.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *rewrite {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	want := entity.Must(os.ReadFile(path))
-	require.Equal(t, string(want), text, "go test ./tests/conformance -run %s -update writes it again; look at the difference", t.Name())
 }
 
 // act is one action as it was sent.
@@ -177,6 +160,7 @@ type traits struct {
 	unique                  int // constraints: email; tenant and badge, which is sparse
 	lock, retain, retainTTL bool
 	soft, reserve, copyTTL  bool
+	lease                   bool // a constraint has a time to live
 }
 
 // traitsOf reads the declarations of T.
@@ -189,6 +173,9 @@ func traitsOf[T any]() (c traits) {
 	if c.soft = len(bins) > 0; c.soft {
 		_, c.copyTTL = bins[0].Lookup("ttl")
 		_, c.reserve = bins[0].Lookup("unique")
+	}
+	for _, tag := range dbtest.Declarations[claim, T]() {
+		_, c.lease = tag.Lookup("ttl")
 	}
 	return c
 }

@@ -184,7 +184,7 @@ func emailIsTaken[T any](t *testing.T, w *world[T]) {
 	for _, write := range []func() error{
 		w.updating("a", w.email("wanted@x")),
 		func() error {
-			return dbtest.ErrorOf(w.Put(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}), replacing[T]()...))
+			return dbtest.ErrorOf(w.Put(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}), over[T]()...))
 		},
 		func() error { return dbtest.ErrorOf(w.Upsert(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}))) },
 		w.creating(Rival{ID: "new", Email: "wanted@x"}),

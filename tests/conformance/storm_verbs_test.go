@@ -49,6 +49,22 @@ func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
 		require.Equal(t, []string{id, id + " 2"}, []string{back.ID, back.Name})
 	}
 	w.sound()
+
+	// Queries and scans see current items only.
+	require.NoError(t, d.Delete(w.Ctx, w.make(Rival{Root: "r", ID: "A"})))
+	found := func(q entity.Query[Shelf]) (all []string) {
+		for _, v := range entity.Must(q.Collect(w.Ctx)) {
+			all = append(all, v.ID)
+		}
+		require.Len(t, all, entity.Must(q.Count(w.Ctx)))
+		return all
+	}
+	partition, byName := w.make(Rival{Root: "r"}), entity.Must(d.Index("byName"))
+	require.ElementsMatch(t, ids[:4], found(d.Query(partition)))
+	require.ElementsMatch(t, ids[2:4], found(d.Query(partition, entity.BeginsWith(&w.f.ID, "a#"))))
+	require.ElementsMatch(t, ids[:4], found(d.Scan()))
+	require.Equal(t, []string{"ab"}, found(byName.Query(w.make(Rival{Name: "ab 2"}))))
+	require.Empty(t, found(byName.Query(w.make(Rival{Name: "ab"}))))
 }
 
 // Each verb that brings a value which another item has fails with the owner of the value, and writes nothing; the value itself
@@ -75,14 +91,14 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 	writes := map[string]func() error{
 		"create": w.creating(Rival{ID: "new", Email: "taken@x"}),
 		"path":   w.updating("a", entity.Attr[string]("email").Set("taken@x")),
-		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p), replacing[T]()...); return err },
+		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p), over[T]()...); return err },
 		"upsert": func() error { _, _, err := w.Upsert(w.Ctx, w.make(p)); return err },
 		"modify": func() error {
 			return dbtest.ErrorOf(w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil }))
 		},
 		"transact": func() error { return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
 		"two": func() error {
-			return w.db.Transact(w.Ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p), replacing[T]()...))
+			return w.db.Transact(w.Ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p), over[T]()...))
 		},
 		"new": func() error {
 			return w.db.Transact(w.Ctx, w.Op().Create(w.make(Rival{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
@@ -117,7 +133,7 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 
 	w.update("a", entity.Attr[string]("email").Set("b@x")) // and what they write is claimed, what they replace is free
 	require.NoError(t, dbtest.ErrorOf(w.look.Upsert(w.Ctx, w.make(Rival{ID: "b", Email: "a@x"}))))
-	require.NoError(t, dbtest.ErrorOf(w.look.Put(w.Ctx, w.make(Rival{ID: "b", Name: "without"}), replacing[T]()...)))
+	require.NoError(t, dbtest.ErrorOf(w.look.Put(w.Ctx, w.make(Rival{ID: "b", Name: "without"}), over[T]()...)))
 	require.Len(t, w.sound().sentinels, sentinels)
 	w.add("c", "a@x", "c")
 	w.update("c", entity.Remove(&w.f.Email))

@@ -35,7 +35,7 @@ type handles[T any] struct {
 // look are never disturbed.
 type world[T any] struct {
 	handles[T]
-	declares
+	traits
 	*dbtest.Bench
 	look    handles[T]
 	f       *Rival    // the prototype's fields
@@ -57,7 +57,7 @@ func in[T any](t *testing.T, test func(*testing.T, *world[T])) {
 func open[T any](t testing.TB, change ...func(*entity.Config)) *world[T] {
 	t.Helper()
 	dbtest.Parallel(t)
-	w := &world[T]{declares: declaredBy[T](), Bench: dbtest.Open(t), f: dbtest.Embedded[Rival](entity.Fields[T]())}
+	w := &world[T]{traits: traitsOf[T](), Bench: dbtest.Open(t), f: dbtest.Embedded[Rival](entity.Fields[T]())}
 	w.Clock.Set(dbtest.Start, time.Microsecond) // no two readings are of one time
 	w.handles = w.open(w.Client, change...)
 	w.look = w.open(w.Raw)
@@ -287,33 +287,12 @@ type LeasedReserve struct {
 // Shelf is an entity whose items share partitions.
 type Shelf struct {
 	_ entity.Key `name:"Shelf" pk:"$#{root}" sk:"$#{id}"`
+	_ entity.GSI `name:"byName" index:"gsi1" pk:"$#{name}" sk:"$#{id}"`
 	_ versioned.Retain
 	_ lifecycle.SoftDelete
 	_ unique.Constraint `name:"email" fields:"email"`
 	Rival
 	Version int64 `dynamodbav:"version" entity:"version"`
-}
-
-// replacing are the options of a Put of a new struct over a stored item.
-func replacing[T any]() (opts []entity.WriteOption) {
-	if len(dbtest.Declarations[versioned.Lock, T]()) > 0 {
-		opts = append(opts, versioned.AnyVersion())
-	}
-	return opts
-}
-
-// declares says which features an entity declares.
-type declares struct{ retain, soft, reserve, lease bool }
-
-func declaredBy[T any]() (k declares) {
-	k.retain = len(dbtest.Declarations[versioned.Retain, T]()) > 0
-	for _, tag := range dbtest.Declarations[lifecycle.SoftDelete, T]() {
-		k.soft, k.reserve = true, tag.Get("unique") == "reserve"
-	}
-	for _, tag := range dbtest.Declarations[unique.Constraint, T]() {
-		_, k.lease = tag.Lookup("ttl")
-	}
-	return k
 }
 
 // address is a primary key.
@@ -385,7 +364,7 @@ func (w *world[T]) sound() contents {
 	w.T.Helper()
 	d, err := sorted(w.Items())
 	require.NoError(w.T, err)
-	problems := d.problems(w.declares)
+	problems := d.problems(w.traits)
 	if w.retain {
 		problems = append(problems, d.missing(w.written)...)
 	}
@@ -396,7 +375,7 @@ func (w *world[T]) sound() contents {
 }
 
 // problems are the invariants that the table breaks, sorted.
-func (d contents) problems(k declares) []string {
+func (d contents) problems(k traits) []string {
 	all := d.ownership(k)
 	for at, b := range d.beings {
 		for _, p := range append(b.versions(k), b.shape(k)...) {
@@ -414,7 +393,7 @@ type right struct {
 }
 
 // ownership compares live e-mail addresses, and those of reserved copies, with the sentinels.
-func (d contents) ownership(k declares) (all []string) {
+func (d contents) ownership(k traits) (all []string) {
 	live, claims := map[string]address{}, map[right]bool{}
 	for at, b := range d.beings {
 		if email := text(b.current, "email"); email != "" {
@@ -447,7 +426,7 @@ func (d contents) ownership(k declares) (all []string) {
 }
 
 // shape checks what each kind of stored item must and must not have.
-func (b *being) shape(k declares) (all []string) {
+func (b *being) shape(k traits) (all []string) {
 	if _, expires := b.current["_ttl"]; expires {
 		all = append(all, "the current item expires")
 	}
@@ -476,7 +455,7 @@ func (b *being) shape(k declares) (all []string) {
 
 // versions checks that the states of an item follow each other without a gap, and that two stored states of one
 // version are the same state.
-func (b *being) versions(k declares) (all []string) {
+func (b *being) versions(k traits) (all []string) {
 	if !k.retain {
 		return nil
 	}

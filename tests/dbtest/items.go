@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,6 +28,21 @@ func Text(av types.AttributeValue) string {
 		return v.Value
 	}
 	return ""
+}
+
+// Typed writes a string, a number, a boolean or NULL with its type: S x, N 1, BOOL true, NULL.
+func Typed(av types.AttributeValue) string {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return "S " + v.Value
+	case *types.AttributeValueMemberN:
+		return "N " + v.Value
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint("BOOL ", v.Value)
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	}
+	return fmt.Sprintf("%T", av)
 }
 
 // Items returns everything in the table, in no certain order.

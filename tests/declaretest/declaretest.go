@@ -17,6 +17,7 @@
 package declaretest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,28 +40,15 @@ import (
 // Types are the types that archives use in addition to those of the language, by the names that they have there.
 type Types map[string]reflect.Type
 
-// Case is one declaration.
-type Case struct {
-	Type  reflect.Type
-	scope *scope
-}
-
-// Lookup returns the type of that name in the case's section or archive. It fails the test if neither declares it.
-func (c Case) Lookup(t *testing.T, name string) reflect.Type {
+// Run checks every case of the archives in testdata/declarations. A case passes when declaring its type in the place that
+// the archive names gives exactly the mistakes that the archive lists, each about the case's type. "" is a table of its own,
+// "joining X" one that holds X already, "with ends" a database that expires items by that attribute, "shared" one that shares
+// its tables; "after" with a duration and "never" are options of the store.
+func Run(t *testing.T, types Types) {
 	t.Helper()
-	typ, err := c.scope.named(name)
+	paths, err := filepath.Glob("testdata/declarations/*.txt")
 	require.NoError(t, err)
-	return typ
-}
-
-// Run checks every case of the archives that match pattern. declare declares the case's type and returns the error that
-// this gave; where is the place that the archive names, "" if none. A case passes when the error has exactly the mistakes
-// that the archive lists, each about the case's type.
-func Run(t *testing.T, pattern string, types Types, declare func(t *testing.T, c Case, where string) error) {
-	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	require.NoError(t, err)
-	require.NotEmpty(t, paths, "no archive matches %s", pattern)
+	require.NotEmpty(t, paths, "no archives")
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -77,7 +66,7 @@ func Run(t *testing.T, pattern string, types Types, declare func(t *testing.T, c
 					typ, err := s.named(c.name)
 					require.NoError(t, err)
 					for _, v := range c.verdicts {
-						assert.Empty(t, v.differences(typ, declare(t, Case{typ, s}, v.where)), "%s %s", c.name, v.where)
+						assert.Empty(t, v.differences(typ, declare(t, s, typ, v.where)), "%s %s", c.name, v.where)
 					}
 				}
 				assert.Empty(t, s.unused(), "types without a verdict that nothing uses")
@@ -90,10 +79,33 @@ func Run(t *testing.T, pattern string, types Types, declare func(t *testing.T, c
 // Options holds the options of a database with the default configuration.
 var Options = schema.Options{Namespace: "app", NamespaceVersion: 1, PK: "pk", SK: "sk", TTL: "_ttl", Precision: key.Nano}
 
-// Alone declares the case's type on a table of its own, with [Options].
-func Alone(t *testing.T, c Case, where string) error {
-	require.Empty(t, where, "an unknown place")
-	return Declare(&schema.Table{Name: "t"}, c.Type, Options)
+// declare declares typ in a place.
+func declare(t *testing.T, s *scope, typ reflect.Type, where string) error {
+	t.Helper()
+	table, o := &schema.Table{Name: "t"}, Options
+	o.FromContext = func(context.Context, string) (string, bool) { return "", false }
+	if rest, ends := strings.CutPrefix(where, "with ends "); ends {
+		o.TTL, where = "ends", rest
+	}
+	other, joining := strings.CutPrefix(where, "joining ")
+	after, limited := strings.CutPrefix(where, "after ")
+	switch {
+	case joining:
+		holds, err := s.named(other)
+		require.NoError(t, err)
+		require.NoError(t, Declare(table, holds, o))
+	case limited:
+		d, err := time.ParseDuration(after)
+		require.NoError(t, err)
+		o.After = &d
+	case where == "shared":
+		o.Profile, o.Precision = schema.NewProfile(true), key.Milli
+	case where == "never":
+		o.NoExpiry = true
+	default:
+		require.Empty(t, where, "an unknown place")
+	}
+	return Declare(table, typ, o)
 }
 
 // Declare builds typ and adds it to table, as entity.New does.

@@ -6,18 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
 )
+
+// Database sets the client and the table of the examples to those of a local database, until the test ends.
+func Database(t testing.TB, client *entity.Client, table *string) {
+	t.Helper()
+	before, name := *client, *table
+	t.Cleanup(func() { *client, *table = before, name })
+	*client, *table = localdb.Test(t)
+}
 
 // saying precedes the output of an example.
 const saying = "\t// prints\n"
 
 // Run runs the examples of file in the order of their names, one after the other, since they share the standard output. The
 // error joins those whose output differs, and reports an example in file that is not in examples.
-func Run(file string, examples map[string]func()) error {
+func Run(file string, examples ...func()) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -27,13 +40,15 @@ func Run(file string, examples map[string]func()) error {
 	if n := strings.Count(source, saying); n != len(examples) || n == 0 {
 		errs = append(errs, fmt.Errorf("%s has %d examples that say what they print, %d are run", file, n, len(examples)))
 	}
-	for _, name := range slices.Sorted(maps.Keys(examples)) {
+	slices.SortFunc(examples, func(a, b func()) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	for _, example := range examples {
+		name := nameOf(example)
 		want, err := said(source, name)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		got, err := printed(examples[name])
+		got, err := printed(example)
 		if err != nil {
 			return err
 		}
@@ -42,6 +57,12 @@ func Run(file string, examples map[string]func()) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// nameOf returns the name of a function without that of its package.
+func nameOf(f func()) string {
+	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	return name[strings.LastIndex(name, ".")+1:]
 }
 
 // said returns the output that an example's comment gives.

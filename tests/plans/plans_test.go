@@ -5,10 +5,7 @@ package plans_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +15,9 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/goldentest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
-
-var update = flag.Bool("update", false, "write the files in testdata again")
 
 var dawn = time.Date(2101, 5, 6, 7, 8, 9, 123456789, time.UTC)
 
@@ -63,22 +59,6 @@ type verb struct {
 	run  func(context.Context) error
 }
 
-// golden compares text with the file of that name.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	want := entity.Must(os.ReadFile(path))
-	old, made := strings.Split(string(want), "\n\n"), strings.Split(text, "\n\n")
-	for i := range min(len(old), len(made)) {
-		require.Equal(t, old[i], made[i], "go test ./tests/plans -update writes %s again; look at the difference", path)
-	}
-	require.Len(t, made, len(old), path)
-}
-
 // sections perform each verb on a stage of its own, in the state that it begins from.
 func sections[S any](t *testing.T, enter func(*stage) S, prepare func(*stage, S, state) error, verbs func(*stage, S) []verb) string {
 	t.Helper()
@@ -118,7 +98,7 @@ func ofEntity[T any](t *testing.T, name string, has features) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		enter := func(st *stage) *entity.Store[T] { return entity.Must(entity.New[T](st.db)) }
-		golden(t, name, sections(t, enter,
+		goldentest.Check(t, name+".txt", sections(t, enter,
 			func(_ *stage, s *entity.Store[T], from state) error { return prepare(t.Context(), s, from) },
 			func(st *stage, s *entity.Store[T]) []verb {
 				list := append(verbsOf(st, s, has), transaction(st, s))
@@ -274,7 +254,7 @@ func TestPlans_OfAConditionalIndex(t *testing.T) {
 	t.Parallel()
 	f, key := &entity.Fields[Conditional]().Body, Conditional{Body: Body{ID: "a"}}
 	unseen := as[Conditional](Body{ID: "a", Team: "red", Rank: 3, Name: "Ada", Count: 1})
-	golden(t, "conditional", sections(t,
+	goldentest.Check(t, "conditional.txt", sections(t,
 		func(st *stage) *entity.Store[Conditional] { return entity.Must(entity.New[Conditional](st.db)) },
 		func(_ *stage, s *entity.Store[Conditional], from state) error { return prepare(t.Context(), s, from) },
 		func(_ *stage, s *entity.Store[Conditional]) []verb {

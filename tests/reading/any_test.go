@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 var statuses = []string{"blocked", "done", "new", "open", "waiting"}
@@ -287,4 +290,247 @@ func TestGetCollection_RefusesPartsWithFunctions(t *testing.T) {
 		require.Equal(t, c.code, dbtest.InputCode(l.DB.GetCollection(l.Ctx, c.parts...)))
 	}
 	require.Empty(t, l.Operations())
+}
+
+type counted struct {
+	_ entity.Key `name:"Counted" pk:"$#{team}" sk:"$#{id}"`
+
+	Team string `dynamodbav:"team"`
+	ID   string `dynamodbav:"id"`
+}
+
+// A Count with a Limit evaluates no more items than it needs.
+func TestCount_WithALimitReadsNoMoreThanThat(t *testing.T) {
+	t.Parallel()
+	b, lists := dbtest.OpenStore[counted](t)
+	ctx := t.Context()
+	for i := range 30 {
+		entity.Must(lists.Create(ctx, counted{Team: []string{"red", "blue"}[i%2], ID: fmt.Sprint("d", i)}))
+	}
+	for name, c := range map[string]struct {
+		q    entity.Query[counted]
+		want []string // what each request evaluates
+	}{
+		"query":    {lists.Query(counted{Team: "red"}, entity.Limit(3)), []string{"3"}},
+		"any":      {lists.QueryAny([]counted{{Team: "red"}, {Team: "blue"}}, entity.Limit(17)), []string{"17", "2"}},
+		"segments": {lists.Scan(entity.Limit(3), entity.Segments(2)), []string{"25", "25"}},
+	} {
+		b.Wire.Reset()
+		n := entity.Must(c.q.Count(ctx))
+		var limits []string
+		for _, r := range b.Sent() {
+			limits = append(limits, string(regexp.MustCompile(`"Limit":(\d+)`).FindSubmatch(r.Body)[1]))
+		}
+		require.Equal(t, map[string]int{"query": 3, "any": 17, "segments": 3}[name], n)
+		require.Subset(t, c.want, limits, name)
+	}
+}
+
+// ending answers the first query as if more could follow the item with the key last.
+type ending struct {
+	entity.Client
+	last    dbtest.Item
+	queries int
+}
+
+func (c *ending) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	out, err := c.Client.Query(ctx, in, opts...)
+	if c.queries++; err == nil && c.queries == 1 {
+		out.LastEvaluatedKey = c.last
+	}
+	return out, err
+}
+
+// DynamoDB refuses to go on at the end of a range, where an answer can end.
+func TestRange_NothingIsAskedBeyondTheLastItem(t *testing.T) {
+	t.Parallel()
+	b, lists := dbtest.OpenStore[counted](t)
+	for _, id := range []string{"a", "b", "c"} {
+		entity.Must(lists.Create(b.Ctx, counted{Team: "red", ID: id}))
+	}
+	f, key := entity.Fields[counted](), dbtest.Item{}
+	for _, it := range b.Items() {
+		if pk, sk := b.KeyOf(it); strings.HasSuffix(sk, "#b") {
+			key = b.Key(pk, sk)
+		}
+	}
+	for name, read := range map[string]func(*entity.DB, entity.Query[counted]) (int, error){
+		"Count": func(_ *entity.DB, q entity.Query[counted]) (int, error) { return q.Count(b.Ctx) },
+		"Collect": func(_ *entity.DB, q entity.Query[counted]) (int, error) {
+			all, err := q.Collect(b.Ctx)
+			return len(all), err
+		},
+		"GetCollection": func(db *entity.DB, q entity.Query[counted]) (n int, err error) {
+			err = db.GetCollection(b.Ctx, q.Visit(func(counted) error { n++; return nil }))
+			return n, err
+		},
+	} {
+		client := &ending{Client: b.Client, last: key}
+		db := b.Open(client)
+		n, err := read(db, dbtest.Declare[counted](t, db).Query(counted{Team: "red"}, entity.Le(&f.ID, "b")))
+		require.NoError(t, err, name)
+		require.Equal(t, []int{2, 1}, []int{n, client.queries}, name)
+	}
+}
+
+// The previous page ends right before the first item of the page, whatever was written in between.
+func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
+	t.Parallel()
+	random, l := seeded(t), newLab(t)
+	for range rounds {
+		project, there := string(rune('a'+random.IntN(26))), map[int]bool{}
+		set := func(id int, exists bool) {
+			if there[id] = exists; exists {
+				l.put(task{Project: project, ID: id})
+			} else {
+				l.OK(l.tasks.DeleteMany(l.Ctx, []task{{Project: project, ID: id}}, entity.Unconditional()))
+				delete(there, id)
+			}
+		}
+		before := entity.Must(l.tasks.Query(task{Project: project}).Collect(l.Ctx))
+		for _, v := range before {
+			there[v.ID] = true
+		}
+		for range 12 {
+			set(1+random.IntN(60), true)
+		}
+		limit, desc := 1+random.IntN(4), random.IntN(2) == 0
+		opts := []entity.QueryOption{entity.Limit(limit)}
+		if desc {
+			opts = append(opts, entity.Desc())
+		}
+		q := l.tasks.Query(task{Project: project}, opts...)
+		page := l.page(q, "")
+		for range random.IntN(4) {
+			if page.Next != "" {
+				page = l.page(q, page.Next)
+			}
+		}
+		for page.Prev != "" && len(page.Items) > 0 {
+			for range random.IntN(6) {
+				set(1+random.IntN(60), random.IntN(2) == 0)
+			}
+			first := page.Items[0].ID
+			var earlier []int // in the order of the query
+			for id := range there {
+				if desc && id > first || !desc && id < first {
+					earlier = append(earlier, id)
+				}
+			}
+			slices.Sort(earlier)
+			if desc {
+				slices.Reverse(earlier)
+			}
+			turned := l.page(q, page.Prev)
+			if len(earlier) == 0 {
+				require.Equal(t, l.page(q, ""), turned, "the first page")
+				break
+			}
+			from := max(len(earlier)-limit, 0)
+			require.Equal(t, earlier[from:], ids(turned.Items))
+			require.Equal(t, from > 0, turned.Prev != "", "a page before the first item")
+			page = turned
+		}
+	}
+}
+
+// Random turns of pages of random sizes under random bounds: each page is the next piece of the whole query in its direction.
+func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
+	t.Parallel()
+	random, l := seeded(t), newLab(t)
+	l.fill(25)
+	l.spread(t, 30)
+	for i := range 4 {
+		l.OK(l.errands.Create(l.Ctx, errand{ID: string(rune('a' + i)), Owner: "ada", Rank: 2 * i}))
+	}
+	e := entity.Fields[task]()
+	type kind struct {
+		parts int // the least bound
+		of    func(...entity.QueryOption) entity.Query[task]
+	}
+	all := some(statuses...)
+	filters := []entity.QueryOption{entity.Filter(entity.Ge(&e.Points, 12)), entity.Filter(entity.Eq(&e.Points, 7)), entity.Filter(entity.Eq(&e.Points, -1))}
+	kinds := []kind{
+		{1, func(o ...entity.QueryOption) entity.Query[task] { return l.tasks.Query(task{Project: "p"}, o...) }},
+		{1, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p"}, append(o, entity.Gt(&e.ID, 3), entity.Lt(&e.ID, 12))...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p", ID: 3}, o...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] { return l.tasks.Query(task{Project: "none"}, o...) }},
+		{1, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.byStatus.Query(task{Status: "open"}, append(o, entity.Hydrate())...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] { // errands are in it too
+			return l.byOwner.Query(task{Owner: "ada"}, append(o, entity.Hydrate())...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] { return l.byTitle.Query(task{Title: "title 1"}, o...) }},
+		{5, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.byStatus.QueryAny(all, append(o, entity.Hydrate())...)
+		}},
+		{3, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.QueryAny([]task{{Project: "p"}, {Project: "p1"}, {Project: "none"}}, o...)
+		}},
+	}
+	for range testsize.Pick(2, 15) {
+		for number, k := range kinds {
+			fixed := []entity.QueryOption{}
+			if random.IntN(2) == 0 {
+				fixed = append(fixed, entity.Desc())
+			}
+			if number != 2 && random.IntN(2) == 0 {
+				fixed = append(fixed, filters[random.IntN(len(filters))])
+			}
+			dbtest.Turn(t, random, k.parts, func(o ...entity.QueryOption) entity.Query[task] { return k.of(append(o, fixed...)...) })
+		}
+	}
+}
+
+// What going back costs: one request where one is enough.
+func TestPrev_CostsOneRequest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(30)
+	q := l.tasks.Query(task{Project: "p"}, entity.Limit(5))
+	page := l.page(q, l.page(q, "").Next)
+	l.Wire.Reset()
+	first := l.page(q, page.Prev)
+	require.Equal(t, []int{0, 1, 2, 3, 4}, ids(first.Items))
+	require.Empty(t, first.Prev)
+	sent := l.Sent()
+	require.Len(t, sent, 1)
+	require.Contains(t, string(sent[0].Body), `"Limit":6`)
+	require.Contains(t, string(sent[0].Body), `"ScanIndexForward":false`)
+}
+
+func TestPrev_ScansHaveNone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(9)
+	scan := l.tasks.Scan(entity.Limit(3))
+	page := l.page(scan, l.page(scan, "").Next)
+	require.NotEmpty(t, page.Items)
+	require.Empty(t, page.Prev)
+}
+
+// A cursor works for its query only, in both directions.
+func TestPrev_IsBoundToTheQuery(t *testing.T) {
+	t.Parallel()
+	for _, key := range [][]byte{nil, []byte("0123456789abcdef")} {
+		l := newLab(t, func(c *entity.Config) { c.CursorKey = key })
+		l.fill(9)
+		q := l.byStatus.Query(task{Status: "open"}, entity.Limit(3))
+		page := l.page(q, l.page(q, "").Next)
+		l.Wire.Reset()
+		for _, other := range []entity.Query[task]{
+			l.byStatus.Query(task{Status: "done"}, entity.Limit(3)), l.byStatus.Query(task{Status: "open"}, entity.Desc()), l.tasks.Query(task{Project: "p"}), l.tasks.Scan(),
+		} {
+			_, err := other.Page(l.Ctx, page.Prev)
+			require.ErrorIs(t, err, entity.ErrInvalidCursor)
+			require.Empty(t, dbtest.InputCode(err))
+		}
+		require.Empty(t, l.Operations())
+		require.Len(t, l.page(l.byStatus.Query(task{Status: "open"}, entity.Limit(2)), page.Prev).Items, 2, "the size of a page can change")
+	}
 }

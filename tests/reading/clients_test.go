@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/assert"
@@ -276,18 +277,6 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})), entity.ErrNoClient)
 }
 
-// sent is an HTTP client that keeps the bodies of requests.
-type sent struct{ bodies []string }
-
-func (c *sent) Do(r *http.Request) (*http.Response, error) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	c.bodies = append(c.bodies, string(text))
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2}, nil
-}
-
 // The requests of writes are the same for every client, and what looks at inputs finds the names and values of expressions.
 func TestCodec_ExpressionsOfWrites(t *testing.T) {
 	t.Parallel()
@@ -325,12 +314,11 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 	}
 	var want []any
 	for _, c := range []struct {
-		name   string
-		codec  entity.Codec
-		client func(*dynamodb.Options)
-		wrap   bool
-		looked bool
-
+		name    string
+		codec   entity.Codec
+		client  func(*dynamodb.Options)
+		wrap    bool
+		looked  bool
 		ignores bool
 	}{
 		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false, false},
@@ -348,15 +336,15 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true, true},
 	} {
 		names = 0
-		kept := &sent{}
-		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: kept, Credentials: aws.AnonymousCredentials{}}, c.client)
+		kept := &answers{}
+		sdk := cannedClient(kept, c.client)
 		client := entity.Client(sdk)
 		if c.wrap {
 			client = looking{sdk, look}
 		}
 		writes(client, c.codec, c.ignores)
 		var got []any
-		for _, body := range kept.bodies {
+		for _, body := range kept.texts {
 			var v any
 			require.NoError(t, json.Unmarshal([]byte(body), &v))
 			got = append(got, v)
@@ -367,5 +355,148 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 		}
 		assert.Equal(t, want, got, c.name)
 		assert.Equal(t, c.looked, names > 0, c.name)
+	}
+}
+
+type (
+	retained struct {
+		_       entity.Key       `name:"Retained" pk:"$#{id}" sk:"$"`
+		_       versioned.Retain ``
+		ID      string           `dynamodbav:"id"`
+		Version int64            `dynamodbav:"version" entity:"version"`
+	}
+	deletable struct {
+		_  entity.Key           `name:"Deletable" pk:"$#{id}" sk:"$"`
+		_  lifecycle.SoftDelete ``
+		ID string               `dynamodbav:"id"`
+	}
+	claimed struct {
+		_    entity.Key        `name:"Claimed" pk:"$#{id}" sk:"$"`
+		_    unique.Constraint `name:"mail" fields:"mail"`
+		ID   string            `dynamodbav:"id"`
+		Mail string            `dynamodbav:"mail,omitempty"`
+	}
+	expiring struct {
+		_  entity.Key    `name:"Expiring" pk:"$#{id}" sk:"$"`
+		_  entity.LSI    `name:"byState" index:"lsi1" sk:"state"`
+		_  lifecycle.TTL `attr:"_ttl" after:"1h"`
+		ID string        `dynamodbav:"id"`
+
+		State string `dynamodbav:"state,omitempty"`
+	}
+	locked struct {
+		_       entity.Key     `name:"Locked" pk:"$#{id}" sk:"$"`
+		_       entity.GSI     `name:"byState" index:"gsi1" pk:"$#{state}"`
+		_       versioned.Lock ``
+		ID      string         `dynamodbav:"id"`
+		State   string         `dynamodbav:"state,omitempty"`
+		Count   int            `dynamodbav:"count"`
+		Version int64          `dynamodbav:"version" entity:"version"`
+	}
+)
+
+// codes returns the codes of the schema errors in err.
+func codes(err error) (all []string) {
+	var one *entity.SchemaError
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, codes(e)...)
+		}
+	} else if errors.As(err, &one) {
+		all = append(all, one.Code)
+	}
+	return all
+}
+
+func TestMultiRegion_NewRefusesWhatStrongTablesCannotHave(t *testing.T) {
+	t.Parallel()
+	for region, want := range map[entity.MultiRegion]map[string][]string{
+		entity.SingleRegion: {}, entity.MREC: {},
+		entity.MRSC: {
+			"retained": {"EDD-9089"}, "deletable": {"EDD-9089"}, "claimed": {"EDD-9089"}, "series": {"EDD-9089", "EDD-9090"}, "expiring": {"EDD-9090", "EDD-9090"},
+		},
+	} {
+		db := entity.Must(entity.Open(nil, entity.Config{Table: "t", MultiRegion: region}))
+		for name, declare := range map[string]func() error{
+			"retained":  func() error { return dbtest.ErrorOf(entity.New[retained](db)) },
+			"deletable": func() error { return dbtest.ErrorOf(entity.New[deletable](db)) },
+			"claimed":   func() error { return dbtest.ErrorOf(entity.New[claimed](db)) },
+			"expiring":  func() error { return dbtest.ErrorOf(entity.New[expiring](db)) },
+			"series":    func() error { return dbtest.ErrorOf(timeseries.New[reading](db)) },
+			"locked":    func() error { return dbtest.ErrorOf(entity.New[locked](db)) },
+		} {
+			require.Equal(t, want[name], codes(declare()), "%d %s", region, name)
+		}
+		if region == entity.MRSC {
+			require.Equal(t, []string{"Locked"}, tables.Of(db).Tables[0].Entities, "what is refused is not declared")
+		}
+	}
+	require.Equal(t, "EDD-9050", dbtest.SchemaCode(dbtest.ErrorOf(entity.Open(nil, entity.Config{Table: "t", MultiRegion: 7}))))
+}
+
+// A transaction is refused before any request, and everything else works.
+func TestMultiRegion_TransactionsAreRefused(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[locked](t, func(c *entity.Config) { c.MultiRegion = entity.MRSC })
+	ctx, key, f := b.Ctx, locked{ID: "a"}, entity.Fields[locked]()
+	for name, call := range map[string]func() error{
+		"Transact":          func() error { return b.DB.Transact(ctx, s.Op().Create(key)) },
+		"TransactWithToken": func() error { return b.DB.TransactWithToken(ctx, entity.Token{ID: "t"}, s.Op().Create(key)) },
+		"TransactGet":       func() error { return b.DB.TransactGet(ctx, s.Op().GetInto(&locked{ID: "a"})) },
+		"Create":            func() error { return dbtest.ErrorOf(s.Create(ctx, key, entity.Idempotent())) },
+		"Update":            func() error { return dbtest.ErrorOf(s.Update(ctx, key, entity.Add(&f.Count, 1), entity.Idempotent())) },
+		"Put":               func() error { return dbtest.ErrorOf(s.Put(ctx, key, entity.Idempotent())) },
+		"Delete":            func() error { return s.Delete(ctx, key, entity.Idempotent()) },
+	} {
+		require.Equal(t, "EDD-9167", dbtest.InputCode(call()), name)
+	}
+	other := b.DB.WithClient(b.Client)
+	require.Equal(t, "EDD-9167", dbtest.InputCode(other.Transact(ctx, entity.Must(entity.New[locked](other)).Op().Create(key))))
+	require.Empty(t, b.Operations())
+
+	v := entity.Must(s.Create(ctx, locked{ID: "a", State: "on"}))
+	b.OK(s.Update(ctx, v, entity.Set(&f.State, "off")))
+	v = entity.Must(s.Modify(ctx, key, func(v *locked) error { v.Count++; return nil }))
+	require.ErrorIs(t, dbtest.ErrorOf(s.Update(ctx, locked{ID: "a", Version: 1}, entity.Add(&f.Count, 1))), entity.ErrConflict)
+	v.Count++
+	b.OK(s.Put(ctx, v))
+	b.OK(s.PutMany(ctx, []locked{{ID: "b"}}, entity.Unconditional()))
+	b.OK(s.Delete(ctx, locked{ID: "b"}))
+	b.OK(entity.Must(s.Index("byState")).Query(locked{State: "off"}).One(ctx))
+	b.OK(s.Purge(ctx, key))
+	for _, operation := range b.Operations() {
+		require.NotContains(t, operation, "Transact")
+	}
+}
+
+// Requests signed at a wrong time are refused. The first call of a client is repeated with the corrected time, once; a refusal
+// for another reason is final.
+func TestSigning_RepeatsWhatAClockThatDiffersMadeFail(t *testing.T) {
+	t.Parallel()
+	for _, codec := range []entity.Codec{entity.OwnCodec, entity.SDKCodec} {
+		for code, skew := range map[string]time.Duration{"InvalidSignatureException": 24 * time.Hour, "RequestTimeTooSkewed": -time.Hour, "AccessDeniedException": 0} {
+			now, requests := time.Now().Add(skew), 0
+			client := dynamodb.New(dynamodb.Options{
+				Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
+				HTTPClient: doer(func(r *http.Request) (*http.Response, error) {
+					requests++
+					status, body := 400, `{"__type":"`+code+`","message":"the time differs"}`
+					if at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date")); err == nil && skew != 0 && at.Sub(now).Abs() < 30*time.Minute {
+						status, body = 200, shipmentAnswers["UpdateItem"]
+					}
+					return &http.Response{StatusCode: status, Header: http.Header{"Date": {now.UTC().Format(http.TimeFormat)}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+				}),
+			})
+			_, s := shipments(t, client, codec)
+			_, err := s.Update(t.Context(), Shipment{Depot: "north", ID: "p-0001"}, entity.Set(&entity.Fields[Shipment]().Count, 3))
+			if skew == 0 {
+				require.Error(t, err)
+				require.False(t, entity.IsAmbiguous(err))
+				require.Equal(t, 1, requests)
+				continue
+			}
+			require.NoError(t, err, "codec %v, %s", codec, code)
+			require.Equal(t, 2, requests, "codec %v, %s", codec, code)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package reading_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,21 +60,28 @@ func shipmentsJSON(n int) string {
 	return fmt.Sprintf(`{"Items":[%s],"Count":%d,"ScannedCount":%d}`, strings.Join(all, ","), n, n)
 }
 
-// answers is an HTTP client that answers by operation, and counts requests.
+// answers is an HTTP client that answers by operation, and keeps the bodies of requests.
 type answers struct {
-	bodies   map[string]string
-	requests int
-	header   func(http.Header) // may be nil; gets those of each request
-	texts    []string
+	bodies map[string]string               // {} is the answer to others
+	header func(http.Header)               // may be nil; gets those of each request
+	change func(body string) (int, string) // may be nil; returns the status and the body of an answer
+	texts  []string
 }
 
 func (a *answers) Do(r *http.Request) (*http.Response, error) {
-	if a.requests++; a.header != nil {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if a.texts = append(a.texts, string(text)); a.header != nil {
 		a.header(r.Header)
 	}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	body := a.bodies[operation]
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+	status, body := 200, cmp.Or(a.bodies[operation], "{}")
+	if a.change != nil {
+		status, body = a.change(body)
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
 }
 
 var shipmentAnswers = map[string]string{
@@ -128,26 +136,33 @@ func reads(t testing.TB, client entity.Client, codec entity.Codec, configure ...
 type outputs struct{ items int }
 
 func (o *outputs) option(opts *dynamodb.Options) {
-	opts.APIOptions = append(opts.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("outputs", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-			out, md, err := next.HandleInitialize(ctx, in)
-			switch v := out.Result.(type) {
-			case *dynamodb.GetItemOutput:
-				o.items += min(len(v.Item), 1)
-			case *dynamodb.QueryOutput:
-				o.items += len(v.Items)
-			case *dynamodb.ScanOutput:
-				o.items += len(v.Items)
-			case *dynamodb.UpdateItemOutput:
-				o.items += min(len(v.Attributes), 1)
-			case *dynamodb.BatchGetItemOutput:
-				o.items += len(v.Responses["app"])
-			case *dynamodb.TransactGetItemsOutput:
-				o.items += len(v.Responses)
-			}
-			return out, md, err
-		}), middleware.After)
-	})
+	initialize(func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		out, md, err := next.HandleInitialize(ctx, in)
+		switch v := out.Result.(type) {
+		case *dynamodb.GetItemOutput:
+			o.items += min(len(v.Item), 1)
+		case *dynamodb.QueryOutput:
+			o.items += len(v.Items)
+		case *dynamodb.ScanOutput:
+			o.items += len(v.Items)
+		case *dynamodb.UpdateItemOutput:
+			o.items += min(len(v.Attributes), 1)
+		case *dynamodb.BatchGetItemOutput:
+			o.items += len(v.Responses["app"])
+		case *dynamodb.TransactGetItemsOutput:
+			o.items += len(v.Responses)
+		}
+		return out, md, err
+	})(opts)
+}
+
+// initialize is the option that adds a middleware to the first step of calls.
+func initialize(f func(context.Context, middleware.InitializeInput, middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error)) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("test", f), middleware.After)
+		})
+	}
 }
 
 // withoutOptions is a client that ignores the options of calls.
@@ -181,24 +196,6 @@ func TestCodec_BothGiveTheSame(t *testing.T) {
 }
 
 func ignoresItems(cfg *entity.Config) { cfg.MiddlewareIgnoresItems = true }
-
-// throttling is an HTTP client that throttles every other request, and keeps the bodies of all.
-type throttling struct{ answers }
-
-// Do answers a request.
-func (c *throttling) Do(r *http.Request) (*http.Response, error) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	c.texts = append(c.texts, string(text))
-	resp, err := c.answers.Do(r)
-	if c.requests%2 == 1 {
-		const body = `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`
-		resp.StatusCode, resp.Body, resp.ContentLength = 400, io.NopCloser(strings.NewReader(body)), int64(len(body))
-	}
-	return resp, err
-}
 
 // A middleware that changes maps of an input in place changes this attempt, and not the next one.
 func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
@@ -242,10 +239,15 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	c := &throttling{answers{bodies: maps.Clone(shipmentAnswers)}}
+	c := &answers{bodies: maps.Clone(shipmentAnswers)}
+	c.change = func(body string) (int, string) {
+		if len(c.texts)%2 == 1 {
+			return 400, `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`
+		}
+		return 200, body
+	}
 	c.bodies["Query"] = strings.TrimSuffix(shipmentsJSON(1), "}") + `,"LastEvaluatedKey":{"pk":{"S":"a"},"sk":{"S":"b"}}}`
-	client := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: c, Credentials: aws.AnonymousCredentials{}},
-		func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(change)) })
+	client := cannedClient(c, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(change)) })
 	db, s := shipments(t, client, entity.OwnCodec)
 	key, ctx := Shipment{Depot: "north", ID: "p-0001"}, t.Context()
 	noted := entity.Set(&entity.Fields[Shipment]().Note, aws.String("fragile"))
@@ -266,7 +268,7 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 		"PutMany":     func() error { _, err := s.PutMany(ctx, []Shipment{key}, entity.Unconditional()); return err },
 		"DeleteMany":  func() error { _, err := s.DeleteMany(ctx, []Shipment{key}); return err },
 	} {
-		c.requests, c.texts = 0, nil
+		c.texts = nil
 		if err := call(); err != nil {
 			require.NotContains(t, err.Error(), "Throttling", name)
 		}
@@ -327,7 +329,7 @@ func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
 	a := &answers{bodies: shipmentAnswers}
 	_, s = shipments(t, cannedClient(a, prefixed), entity.OwnCodec, ignoresItems)
 	require.ErrorContains(t, dbtest.ErrorOf(s.Get(t.Context(), key)), "MiddlewareIgnoresItems")
-	assert.Zero(t, a.requests, "it would have read another table than the middleware says")
+	assert.Empty(t, a.texts, "it would have read another table than the middleware says")
 	_, err := entity.Open(cannedClient(&answers{}), entity.Config{Codec: entity.SDKCodec, MiddlewareIgnoresItems: true})
 	require.ErrorContains(t, err, "MiddlewareIgnoresItems")
 }
@@ -336,29 +338,23 @@ func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
 func TestCodec_AMiddlewareCanReplaceItems(t *testing.T) {
 	t.Parallel()
 	cached := map[string]types.AttributeValue{"depot": &types.AttributeValueMemberS{Value: "cached"}}
-	for name, replace := range map[string]func(next middleware.InitializeHandler, ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error){
-		"instead": func(middleware.InitializeHandler, context.Context, middleware.InitializeInput) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
+	for name, replace := range map[string]func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error){
+		"instead": func(context.Context, middleware.InitializeInput, middleware.InitializeHandler) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
 			out.Result = &dynamodb.GetItemOutput{Item: cached}
 			return out, md, nil
 		},
-		"after the answer": func(next middleware.InitializeHandler, ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
+		"after the answer": func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, md, err := next.HandleInitialize(ctx, in)
 			out.Result.(*dynamodb.GetItemOutput).Item = cached
 			return out, md, err
 		},
-		"in another output": func(next middleware.InitializeHandler, ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
+		"in another output": func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, md, err := next.HandleInitialize(ctx, in)
 			out.Result = &dynamodb.GetItemOutput{Item: cached}
 			return out, md, err
 		},
 	} {
-		client := cannedClient(&answers{bodies: shipmentAnswers}, func(o *dynamodb.Options) {
-			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("cache", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-					return replace(next, ctx, in)
-				}), middleware.After)
-			})
-		})
+		client := cannedClient(&answers{bodies: shipmentAnswers}, initialize(replace))
 		_, s := shipments(t, client, entity.OwnCodec)
 		got, err := s.Get(t.Context(), Shipment{Depot: "north", ID: "p-0001"})
 		require.NoError(t, err, name)
@@ -440,22 +436,6 @@ func TestCodec_ItemsInCopiesAreNotMissed(t *testing.T) {
 	}
 }
 
-// batches answers the first BatchGetItem with an unprocessed key, and keeps the bodies of requests.
-type batches struct{ sent []string }
-
-func (b *batches) Do(r *http.Request) (*http.Response, error) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	b.sent = append(b.sent, string(text))
-	body := `{"Responses":{"app":[` + shipmentJSON(1) + `]},"UnprocessedKeys":{"app":{"Keys":[{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#p-0000"}}]}}}`
-	if len(b.sent) == 2 {
-		body = `{"Responses":{"app":[` + shipmentJSON(0) + `]}}`
-	}
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
-}
-
 // The requests of a batch are the same for every client, and what looks at inputs finds the keys.
 func TestCodec_KeysOfABatch(t *testing.T) {
 	t.Parallel()
@@ -469,20 +449,22 @@ func TestCodec_KeysOfABatch(t *testing.T) {
 	}{
 		"the SDK's client": {entity.OwnCodec, func(*dynamodb.Options) {}, false, 0},
 		"the SDK's codec":  {entity.SDKCodec, func(*dynamodb.Options) {}, false, 0},
-		"a middleware": {entity.OwnCodec, func(o *dynamodb.Options) {
-			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("look", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-					look(in.Parameters)
-					return next.HandleInitialize(ctx, in)
-				}), middleware.After)
-			})
-		}, false, 3},
+		"a middleware": {entity.OwnCodec, initialize(func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			look(in.Parameters)
+			return next.HandleInitialize(ctx, in)
+		}), false, 3},
 		"an interceptor": {entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, 3},
 		"a wrapper":      {entity.OwnCodec, func(*dynamodb.Options) {}, true, 3},
 	} {
 		seen = 0
-		b := &batches{}
-		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: b, Credentials: aws.AnonymousCredentials{}}, c.client)
+		b := &answers{}
+		b.change = func(string) (int, string) { // the first answer leaves a key unprocessed
+			if len(b.texts) == 2 {
+				return 200, `{"Responses":{"app":[` + shipmentJSON(0) + `]}}`
+			}
+			return 200, `{"Responses":{"app":[` + shipmentJSON(1) + `]},"UnprocessedKeys":{"app":{"Keys":[{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#p-0000"}}]}}}`
+		}
+		sdk := cannedClient(b, c.client)
 		client := entity.Client(sdk)
 		if c.wrap {
 			client = looking{sdk, look}
@@ -492,12 +474,12 @@ func TestCodec_KeysOfABatch(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Len(t, found, 2)
 		assert.Equal(t, []string{"p-0001", "p-0000"}, []string{found[0].ID, found[1].ID}, name)
-		require.Len(t, b.sent, 2)
+		require.Len(t, b.texts, 2)
 		key := func(id string) string {
 			return `{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#` + id + `"}}`
 		}
 		for i, keys := range []string{key("p-0001") + "," + key("p-0000"), key("p-0000")} {
-			assert.JSONEq(t, `{"RequestItems":{"app":{"ConsistentRead":false,"Keys":[`+keys+`]}},"ReturnConsumedCapacity":"NONE"}`, b.sent[i], name)
+			assert.JSONEq(t, `{"RequestItems":{"app":{"ConsistentRead":false,"Keys":[`+keys+`]}},"ReturnConsumedCapacity":"NONE"}`, b.texts[i], name)
 		}
 		assert.Equal(t, c.seen, seen, name)
 	}
@@ -566,7 +548,7 @@ func TestCodec_ErrorsAreTheSame(t *testing.T) {
 			_, s := shipments(t, cannedClient(a), codec)
 			all, err := s.Query(Shipment{Depot: "north"}).Collect(t.Context())
 			assert.Empty(t, all, name)
-			assert.Equal(t, c.requests, a.requests, "%s: %v", name, err)
+			assert.Equal(t, c.requests, len(a.texts), "%s: %v", name, err)
 			var misfit *entity.DecodeError
 			texts = append(texts, fmt.Sprint(errors.As(err, &misfit), err))
 		}

@@ -152,9 +152,9 @@ func TestContext_ValuesAreValidatedBeforeAnyRequest(t *testing.T) {
 	b.Sent()
 	key := act{ID: "a"}
 	for what, write := range map[string]func(ctx context.Context) error{
-		"create":      func(ctx context.Context) error { return errorOf(s.Create(ctx, key)) },
-		"put":         func(ctx context.Context) error { return errorOf(s.Put(ctx, key)) },
-		"batch":       func(ctx context.Context) error { return errorOf(s.PutMany(ctx, []act{key})) },
+		"create":      func(ctx context.Context) error { return dbtest.ErrorOf(s.Create(ctx, key)) },
+		"put":         func(ctx context.Context) error { return dbtest.ErrorOf(s.Put(ctx, key)) },
+		"batch":       func(ctx context.Context) error { return dbtest.ErrorOf(s.PutMany(ctx, []act{key})) },
 		"transaction": func(ctx context.Context) error { return b.DB.Transact(ctx, s.Op().Create(key)) },
 	} {
 		var refused *entity.ValidationError

@@ -3,7 +3,6 @@ package rules_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,18 +40,11 @@ type Line struct {
 func schemaErrors(t *testing.T, err error) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	var walk func(error)
-	walk = func(err error) {
-		var one *entity.SchemaError
-		if many, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range many.Unwrap() {
-				walk(e)
-			}
-		} else if errors.As(err, &one) {
-			found[one.Field] += one.Code + " " + one.Problem + "\n"
-		}
+	for _, refusal := range refusals(err) {
+		code, place, _ := strings.Cut(refusal, " ")
+		field, problem, _ := strings.Cut(place, ": ")
+		found[field] += code + " " + problem + "\n"
 	}
-	walk(err)
 	return found
 }
 

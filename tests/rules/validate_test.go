@@ -3,12 +3,14 @@ package rules_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 var errShort, errPair = errors.New("too short"), errors.New("the two must differ")
@@ -63,10 +65,10 @@ func TestValidate_OfAStructWithASecretHidesItsError(t *testing.T) {
 	pair, left, key := Code("pair"), Code("left"), Strict{ID: "key"}
 	b.OK(store.Create(b.Ctx, Strict{ID: "key", Left: left, Right: &pair}))
 	for what, write := range map[string]func() error{
-		"create": func() error { return errorOf(store.Create(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
-		"put":    func() error { return errorOf(store.Put(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
+		"create": func() error { return dbtest.ErrorOf(store.Create(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
+		"put":    func() error { return dbtest.ErrorOf(store.Put(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
 		"modify": func() error {
-			return errorOf(store.Modify(b.Ctx, key, func(v *Strict) error { v.Left = pair; return nil }))
+			return dbtest.ErrorOf(store.Modify(b.Ctx, key, func(v *Strict) error { v.Left = pair; return nil }))
 		},
 	} {
 		err := write()
@@ -156,27 +158,33 @@ func valid() Furnished {
 }
 
 // places are the fields of all refusals in err, in order.
-func places(t *testing.T, err error) []string {
+func places(t *testing.T, err error) (found []string) {
 	t.Helper()
-	var found []string
-	var look func(error)
-	look = func(err error) {
-		if v, ok := err.(*entity.ValidationError); ok {
-			require.Equal(t, "EDD-9116", v.Code)
-			found = append(found, v.Field)
-			return
-		}
-		switch u := err.(type) {
-		case interface{ Unwrap() []error }:
-			for _, e := range u.Unwrap() {
-				look(e)
-			}
-		case interface{ Unwrap() error }:
-			look(u.Unwrap())
-		}
+	for _, refusal := range refusals(err) {
+		require.Regexp(t, "^EDD-9116 ", refusal)
+		found = append(found, strings.TrimPrefix(refusal, "EDD-9116 "))
 	}
-	look(err)
 	return found
+}
+
+// refusals are the codes and fields of all mistakes in err, in order.
+func refusals(err error) (found []string) {
+	switch e := err.(type) {
+	case *entity.InputError:
+		return []string{e.Code + " " + e.Field}
+	case *entity.ValidationError:
+		return []string{e.Code + " " + e.Field}
+	case *entity.SchemaError:
+		return []string{e.Code + " " + e.Field + ": " + e.Problem}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			found = append(found, refusals(inner)...)
+		}
+		return found
+	case interface{ Unwrap() error }:
+		return refusals(e.Unwrap())
+	}
+	return nil
 }
 
 func nested(t *testing.T) *entity.Store[Furnished] {
@@ -214,17 +222,13 @@ func TestValidate_ReachesEveryStoredValueInsideAnAttribute(t *testing.T) {
 		v := valid()
 		c.change(&v)
 		for verb, op := range map[string]error{
-			"create": errorOf(store.Create(t.Context(), v)), "put": errorOf(store.Put(t.Context(), v)), "upsert": upsertError(store.Upsert(t.Context(), v)),
+			"create": dbtest.ErrorOf(store.Create(t.Context(), v)), "put": dbtest.ErrorOf(store.Put(t.Context(), v)), "upsert": dbtest.ErrorOf(store.Upsert(t.Context(), v)),
 		} {
 			require.Equal(t, c.want, places(t, op), "%s: %s: %v", name, verb, op)
 			require.Equal(t, c.want == nil, errors.Is(op, entity.ErrNoClient), "%s: %s: %v", name, verb, op)
 		}
 	}
 }
-
-func errorOf[T any](_ T, err error) error { return err }
-
-func upsertError[T any](_ T, _ bool, err error) error { return err }
 
 func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 	t.Parallel()
@@ -275,24 +279,7 @@ func TestValidate_MissingAndRefusedValuesAreReportedTogether(t *testing.T) {
 	store := entity.Must(entity.New[Mixed](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
 	_, err := store.Create(t.Context(), Mixed{ID: "i", Code: "x"})
 	require.ErrorIs(t, err, errShort)
-	var got []string
-	var walk func(error)
-	walk = func(err error) {
-		switch e := err.(type) {
-		case *entity.InputError:
-			got = append(got, e.Code+" "+e.Field)
-		case *entity.ValidationError:
-			got = append(got, e.Code+" "+e.Field)
-		case interface{ Unwrap() []error }:
-			for _, inner := range e.Unwrap() {
-				walk(inner)
-			}
-		case interface{ Unwrap() error }:
-			walk(e.Unwrap())
-		}
-	}
-	walk(err)
-	require.ElementsMatch(t, []string{"EDD-9103 Name", "EDD-9103 Title", "EDD-9116 Code"}, got)
+	require.ElementsMatch(t, []string{"EDD-9103 Name", "EDD-9103 Title", "EDD-9116 Code"}, refusals(err))
 }
 
 // Loop contains itself, and so does its type.
@@ -349,4 +336,27 @@ func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
 	require.ErrorIs(t, dbtest.ErrorOf(promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})), errBase)
 	require.ErrorIs(t, dbtest.ErrorOf(own.Create(t.Context(), Own{ID: "bad"})), errPlace, "a method of its own is asked all the same")
 	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
+}
+
+// Climate is a series: what an append does not carry is not its concern.
+type Climate struct {
+	_       entity.Key        `name:"Climate" pk:"$#{device}" sk:"$"`
+	_       timeseries.Events `orderBy:"at"`
+	Device  MAC               `dynamodbav:"device"`
+	At      int64             `dynamodbav:"at"`
+	Boot    Code              `dynamodbav:"boot" entity:"append,required"`
+	Site    string            `dynamodbav:"site" entity:"append,required"`
+	Sensors map[string]Code   `dynamodbav:"sensors,omitempty" entity:"append"`
+	Owner   Code              `dynamodbav:"owner,omitempty"`
+}
+
+func TestValidate_AppendReportsEveryInvalidFieldOfTheEvent(t *testing.T) {
+	t.Parallel()
+	series, c := entity.Must(timeseries.New[Climate](onPaper(t))), entity.Fields[Climate]()
+	ev := Climate{Device: "aa", At: 1, Sensors: map[string]Code{"in": "fine", "out": "x", "top": "y"}, Owner: "x"}
+	require.Equal(t, []string{"EDD-9103 Boot", "EDD-9103 Site", "EDD-9116 Device", `EDD-9116 Sensors["out"]`, `EDD-9116 Sensors["top"]`},
+		refusals(dbtest.ErrorOf(series.Append(t.Context(), ev))))
+	ev = Climate{Device: "AA:BB:CC:00:11:22", At: 1, Boot: "boot", Site: "roof", Owner: "x"}
+	require.ErrorIs(t, dbtest.ErrorOf(series.Append(t.Context(), ev)), entity.ErrNoClient, "an append does not carry the owner")
+	require.Equal(t, []string{"EDD-9116 Owner"}, refusals(dbtest.ErrorOf(series.Update(t.Context(), ev, entity.Set(&c.Owner, "x")))))
 }

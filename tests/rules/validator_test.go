@@ -98,11 +98,11 @@ func TestValidator_StructIsCalledOnceForEveryWholeValue(t *testing.T) {
 	book.refuse = always
 	v, ctx, op := Meter{ID: "g", Nick: new(string)}, t.Context(), s.Op()
 	for name, write := range map[string]func() error{
-		"create":      func() error { return errorOf(s.Create(ctx, v)) },
-		"put":         func() error { return errorOf(s.Put(ctx, v)) },
-		"upsert":      func() error { return upsertError(s.Upsert(ctx, v)) },
-		"put many":    func() error { return errorOf(s.PutMany(ctx, []Meter{v})) },
-		"batch":       func() error { return errorOf(db.BatchWrite(ctx, op.BatchPut(v))) },
+		"create":      func() error { return dbtest.ErrorOf(s.Create(ctx, v)) },
+		"put":         func() error { return dbtest.ErrorOf(s.Put(ctx, v)) },
+		"upsert":      func() error { return dbtest.ErrorOf(s.Upsert(ctx, v)) },
+		"put many":    func() error { return dbtest.ErrorOf(s.PutMany(ctx, []Meter{v})) },
+		"batch":       func() error { return dbtest.ErrorOf(db.BatchWrite(ctx, op.BatchPut(v))) },
 		"transaction": func() error { return db.Transact(ctx, op.Create(v)) },
 		"put op":      func() error { return db.Transact(ctx, op.Put(v)) },
 		"upsert op":   func() error { return db.Transact(ctx, op.Upsert(v)) },

@@ -1,7 +1,10 @@
 package entity_test
 
 import (
+	"encoding/json"
 	"errors"
+	"math/big"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -206,4 +209,122 @@ func TestKeys_ThatAreAttributesWhichEncodeThemselves(t *testing.T) {
 	m.Sent()
 	require.Equal(t, "EDD-9101", dbtest.InputCode(dbtest.ErrorOf(other.Create(m.Ctx, fickle{ID: Fickle{"1"}}))))
 	require.Empty(t, m.Operations())
+}
+
+// Shade is a number whose key is its name.
+type Shade int
+
+func (s Shade) MarshalText() ([]byte, error) {
+	if s < 0 {
+		return nil, errors.New("no name")
+	}
+	return []byte{'s', byte('0' + s)}, nil
+}
+
+func (s *Shade) UnmarshalText(text []byte) error {
+	*s = Shade(text[1] - '0')
+	return nil
+}
+
+// Keyed has maps with keys of every kind.
+type Keyed struct {
+	_ entity.Key `name:"Keyed" pk:"$#{id}" sk:"$"`
+
+	ID     string             `dynamodbav:"id"`
+	Int    map[int]int        `dynamodbav:"int"`
+	Small  map[uint8]int      `dynamodbav:"small"`
+	Bool   map[bool]int       `dynamodbav:"bool"`
+	Float  map[float64]int    `dynamodbav:"float"`
+	Shades map[Shade]int      `dynamodbav:"shades"`
+	Addrs  map[netip.Addr]int `dynamodbav:"addrs"`
+}
+
+func TestMapEntry_FindsKeysAsTheyAreStored(t *testing.T) {
+	home := netip.MustParseAddr("10.0.0.7")
+	whole := Keyed{
+		ID: "a", Int: map[int]int{-7: 1}, Small: map[uint8]int{255: 1}, Bool: map[bool]int{true: 1}, Float: map[float64]int{1.5e21: 1},
+		Shades: map[Shade]int{3: 1}, Addrs: map[netip.Addr]int{home: 1},
+	}
+	l, s := opened(t, whole)
+	f := entity.Fields[Keyed]()
+	bySDK := entity.Must(attributevalue.MarshalMap(whole))
+	for name, av := range l.Item("$app#v1#keyed#a", "$app#v1#keyed") {
+		if name == "id" || bySDK[name] == nil {
+			continue
+		}
+		require.Equal(t, bySDK[name], av, name)
+	}
+	got := entity.Must(s.Update(l.Ctx, Keyed{ID: "a"},
+		entity.MapEntry(&f.Int, -7).Add(1), entity.MapEntry(&f.Int, 1<<40).Set(2), entity.MapEntry(&f.Small, 255).Set(2), entity.MapEntry(&f.Bool, true).Remove(),
+		entity.MapEntry(&f.Float, 1.5e21).Set(2), entity.MapEntry(&f.Shades, 3).Set(2), entity.MapEntry(&f.Shades, 4).Set(5), entity.MapEntry(&f.Addrs, home).Set(2),
+		entity.If(entity.MapEntry(&f.Addrs, home).Eq(1), entity.MapEntry(&f.Shades, 3).Lt(2), entity.MapEntry(&f.Bool, false).NotExists())))
+	require.Equal(t, Keyed{
+		ID: "a", Int: map[int]int{-7: 2, 1 << 40: 2}, Small: map[uint8]int{255: 2}, Bool: map[bool]int{}, Float: map[float64]int{1.5e21: 2},
+		Shades: map[Shade]int{3: 2, 4: 5}, Addrs: map[netip.Addr]int{home: 2},
+	}, got)
+	require.Equal(t, got, entity.Must(s.Get(l.Ctx, Keyed{ID: "a"}, entity.Consistent())))
+
+	l.Sent()
+	for _, change := range []entity.UpdateOption{entity.MapEntry(&f.Shades, -1).Set(1), entity.MapEntry(&f.Addrs, netip.Addr{}).Set(1)} {
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(s.Update(l.Ctx, Keyed{ID: "a"}, change))))
+	}
+	other := map[*Shade]int{}
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(l.Ctx, Keyed{ID: "a"}, entity.MapEntry(&other, nil).Set(1))), "EDD-9105", "")
+}
+
+// Amounts has decimals wherever a value can have one.
+type Amounts struct {
+	_ entity.Key `name:"Amounts" pk:"$#{id}" sk:"$"`
+
+	ID      string                 `dynamodbav:"id"`
+	Number  json.Number            `dynamodbav:"number"`
+	Pointer *json.Number           `dynamodbav:"pointer"`
+	List    []json.Number          `dynamodbav:"list"`
+	Set     []json.Number          `dynamodbav:"set,numberset"`
+	Map     map[string]json.Number `dynamodbav:"map"`
+	Any     any                    `dynamodbav:"any"`
+	Absent  json.Number            `dynamodbav:"absent,omitempty"`
+	Integer *big.Int               `dynamodbav:"integer,omitempty"`
+	Ratio   *big.Rat               `dynamodbav:"ratio,omitempty"`
+	Float   *big.Float             `dynamodbav:"float,omitempty"`
+}
+
+func TestNumbers_AreStoredWithoutLoss(t *testing.T) {
+	l, s := open[Amounts](t)
+	n := json.Number("-12345678901234567890.123456789012345678")
+	v := Amounts{
+		ID: "a", Number: n, Pointer: &n, List: []json.Number{n, "1E+100"}, Set: []json.Number{n}, Map: map[string]json.Number{"k": n}, Any: map[string]any{"x": attributevalue.Number(n)},
+		Integer: new(big.Int).Lsh(big.NewInt(1), 300), Ratio: big.NewRat(1, 3), Float: big.NewFloat(0.1),
+	}
+	l.OK(s.Create(l.Ctx, v))
+	it, bySDK := l.Item("$app#v1#amounts#a", "$app#v1#amounts"), entity.Must(attributevalue.MarshalMap(v))
+	for _, name := range []string{"number", "pointer", "set", "map"} {
+		require.Equal(t, bySDK[name], it[name], name)
+	}
+	require.Equal(t, dbtest.S("1/3"), it["ratio"])
+	got := entity.Must(s.Get(l.Ctx, v, entity.Consistent()))
+	require.Equal(t, []any{n, n, v.Set, v.Map, v.Any}, []any{got.Number, *got.Pointer, got.Set, got.Map, got.Any})
+	require.Equal(t, []string{v.Integer.String(), "1/3", "0.1"}, []string{got.Integer.String(), got.Ratio.String(), got.Float.String()})
+
+	f := entity.Fields[Amounts]()
+	got = entity.Must(s.Update(l.Ctx, v, entity.Set(&f.Number, "2.5"), entity.MapEntry(&f.Map, "k").Add("0.000000000000000001"),
+		entity.Attr[json.Number]("absent").Add("12345678901234567890.1"), entity.If(entity.Lt(&f.Number, "-1"))))
+	require.Equal(t, []json.Number{"2.5", "-12345678901234567890.123456789012345677", "12345678901234567890.1"}, []json.Number{got.Number, got.Map["k"], got.Absent})
+
+	l.Sent()
+	for name, change := range map[string]func(*Amounts){
+		"an empty number":            func(v *Amounts) { v.Number = "" },
+		"no number":                  func(v *Amounts) { v.List[0] = "x" },
+		"39 digits":                  func(v *Amounts) { v.Number = n + "9" },
+		"a float that is more exact": func(v *Amounts) { v.Float = new(big.Float).SetPrec(100).Quo(big.NewFloat(1), big.NewFloat(3)) },
+	} {
+		wrong := v
+		wrong.List = []json.Number{"1"}
+		change(&wrong)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(s.Put(l.Ctx, wrong))), name)
+	}
+	require.Empty(t, l.Operations())
+	exact := v
+	exact.Float = new(big.Float).SetPrec(100).SetInt64(7) // its text has the same value with less
+	require.Zero(t, exact.Float.Cmp(entity.Must(s.Put(l.Ctx, exact)).Float))
 }

@@ -2,9 +2,11 @@ package entity_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -250,4 +252,133 @@ func TestVerbTable_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
 	require.ErrorIs(t, db.Transact(t.Context(), s.Op().Create(Profile{ID: "a"}), s.Op().CheckExists(Profile{ID: "b"})), entity.ErrNoClient)
 	require.ErrorIs(t, tables.Create(t.Context(), db), entity.ErrNoClient)
 	require.ErrorIs(t, tables.Verify(t.Context(), db), entity.ErrNoClient)
+}
+
+// staff is a lab with a store of staff, and what its last call cost.
+type staff struct {
+	*lab
+	*entity.Store[Employee]
+	cost *entity.Report
+}
+
+func newStaff(t *testing.T) staff {
+	cost := new(entity.Report)
+	l, s := open[Employee](t, func(c *entity.Config) { c.Tracer = dbtest.Observer(func(r entity.Report) { *cost = r }) })
+	return staff{l, s, cost}
+}
+
+func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
+	l, ctx, f := newStaff(t), t.Context(), entity.Fields[Employee]()
+	before := entity.Must(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t"}))
+	require.Equal(t, before, entity.Must(l.Modify(ctx, employeeKey("a"), func(*Employee) error { return nil })))
+	require.Equal(t, 1, l.cost.Requests)
+	_, err := l.Modify(ctx, employeeKey("a"), func(*Employee) error { return nil }, entity.If(entity.Eq(&f.DisplayName, "other")))
+	require.ErrorIs(t, err, entity.ErrConditionFailed, "a condition is checked all the same")
+	l.OK(l.Modify(ctx, employeeKey("a"), func(*Employee) error { return nil }, entity.If(entity.Eq(&f.DisplayName, "t"))))
+}
+
+func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
+	l, ctx := newStaff(t), t.Context()
+	before := entity.Must(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t", TenantID: "x", HiredBy: "f"}))
+	var input *entity.InputError
+	for field, change := range map[string]func(*Employee){
+		"EmployeeID":  func(v *Employee) { v.EmployeeID = "b" },
+		"Version":     func(v *Employee) { v.Version = 9 },
+		"CreatedAt":   func(v *Employee) { v.CreatedAt = time.Now() },
+		"HiredBy":     func(v *Employee) { v.HiredBy = "g" },
+		"DisplayName": func(v *Employee) { v.DisplayName = "" },
+	} {
+		require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), func(v *Employee) error { change(v); return nil })), &input, field)
+		require.Equal(t, field, input.Field)
+	}
+	_, err := l.Modify(ctx, employeeKey("a"), func(v *Employee) error { v.TenantID = "y"; return nil })
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	mine := errors.New("mine")
+	require.ErrorIs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), func(v *Employee) error { v.Salary = 1; return mine })), mine)
+	require.ErrorIs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("none"), func(v *Employee) error { return nil })), entity.ErrNotFound)
+	require.Equal(t, before, entity.Must(l.Get(ctx, employeeKey("a"), entity.Consistent())))
+}
+
+func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
+	l, ctx, f := newStaff(t), t.Context(), entity.Fields[Employee]()
+	before := entity.Must(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t"}))
+	touch := func(after time.Duration) bool {
+		l.Clock.Move(after)
+		due := entity.Must(l.Touch(ctx, employeeKey("a"), &f.SeenAt, time.Minute))
+		require.Equal(t, 1, l.cost.Requests)
+		return due
+	}
+	require.True(t, touch(time.Hour), "it was never touched")
+	require.False(t, touch(time.Minute-1))
+	require.True(t, touch(1))
+	got := entity.Must(l.Get(ctx, employeeKey("a"), entity.Consistent()))
+	require.Equal(t, l.Clock.Now(), got.SeenAt)
+	require.Equal(t, before.Version, got.Version)
+	require.Equal(t, before.UpdatedAt, got.UpdatedAt)
+	_, err := l.Touch(ctx, employeeKey("none"), &f.SeenAt, 0)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	var input *entity.InputError
+	for _, field := range []*time.Time{&f.UpdatedAt, &f.CreatedAt, nil, new(time.Time)} {
+		_, err = l.Touch(ctx, employeeKey("a"), field, 0)
+		require.ErrorAs(t, err, &input)
+	}
+	require.ErrorAs(t, dbtest.ErrorOf(l.Touch(ctx, employeeKey("a"), &f.SeenAt, -1)), &input)
+}
+
+func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
+	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
+	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
+	l.patch(at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
+	l.Sent()
+
+	var h entity.Image
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h), entity.Consistent()))
+	f := entity.Fields[Profile]()
+	got := entity.Must(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 2), entity.FromImage(&h)))
+	require.Equal(t, 2, got.Rank)
+	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations(), "the Get was the caller's")
+	require.Equal(t, `S"stays"`, l.stored(at)["unknown"], "the handle has what the struct does not know")
+
+	got = entity.Must(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 3), entity.FromImage(&h)))
+	require.Equal(t, 3, got.Rank)
+	require.Equal(t, []string{"PutItem", "GetItem", "PutItem"}, l.Operations(), "a stale handle is as none")
+
+	l.OK(s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, entity.FromImage(&h)))
+	stored := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
+	require.Equal(t, 3, stored.Rank, "what came after the handle was filled is kept")
+
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
+	l.Sent()
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems"}, l.Operations())
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.Operations())
+}
+
+func TestKeepImage_UnusableImagesAreRefusedBeforeAnyRequest(t *testing.T) {
+	l, s := opened(t, Profile{ID: "a"})
+	var h, empty entity.Image
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
+	l.Sent()
+	set := func(p *Profile) error { p.Rank++; return nil }
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&empty))), "EDD-9108", "")
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Modify(t.Context(), Profile{ID: "b"}, set, entity.FromImage(&h))), "EDD-9108", "")
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage((*entity.Image)(nil)))), "EDD-9108", "")
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(nil))), "EDD-9108", "")
+	require.Empty(t, l.Operations())
+
+	require.ErrorIs(t, dbtest.ErrorOf(s.Get(t.Context(), Profile{ID: "none"}, entity.KeepImage(&h))), entity.ErrNotFound)
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&h))), "EDD-9108", "")
+}
+
+func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
+	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
+	f := entity.Fields[Profile]()
+	var h entity.Image
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
+	l.OK(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Note, "theirs")))
+	same := func(p *Profile) error { p.Note = ""; return nil } // as the handle has it: nothing to write
+	require.Empty(t, entity.Must(s.Modify(t.Context(), Profile{ID: "a"}, same, entity.FromImage(&h))).Note)
+	stored := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
+	require.Empty(t, stored.Note, "what another program has written since is changed, too")
 }
