@@ -223,11 +223,11 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			var client Client
 			client, q.Own = r.reader(ctx, consistent)
 			q.Batch = wanted.n
-			in, err := newForm(&q.Call).batchGet(wanted.keys, consistent, q.capacity)
+			in, err := newForm(q).batchGet(wanted.keys, consistent, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = client.BatchGetItem(ctx, in, q.Options)
+			out, err = client.BatchGetItem(ctx, in, q.With()...)
 			if err != nil {
 				return err
 			}
@@ -375,11 +375,11 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			q.Batch = len(b.left)
 			sent := new(request)
 			sent.Own, sent.Call.Watch = r.Own, sent
-			in, err := newForm(&sent.Call).batchWrite(writes, b.left, tables, q.capacity)
+			in, err := newForm(sent).batchWrite(writes, b.left, tables, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = r.Client.BatchWriteItem(ctx, in, sent.Options)
+			out, err = r.Client.BatchWriteItem(ctx, in, sent.With()...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
 				q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)
