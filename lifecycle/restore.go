@@ -264,7 +264,7 @@ type copyLost struct {
 	copied item.Item
 }
 
-func (x *copyLost) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *copyLost) Refused(f plan.Failure, _ *plan.Input) plan.Resolution {
 	if layout.SameState(x.s, x.copied, f.Image) {
 		return plan.Resolution{Err: sentinel.ErrConditionFailed}
 	}

@@ -33,7 +33,7 @@ type logging struct {
 	joined bool
 }
 
-func (x *logging) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *logging) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
 	f, err := x.opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}
@@ -45,7 +45,7 @@ func (x *logging) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) 
 	return done(got)
 }
 
-func (x *logging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (x *logging) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	return plan.Result{}, nil
 }
 

@@ -117,7 +117,7 @@ func (op *Op) unchanged(in *Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
+	check := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: asRead{op}}
 	return Join([]Action{check}, 1, result), nil
 }
 

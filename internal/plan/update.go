@@ -115,26 +115,21 @@ func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 		returns = ReturnOld
 	}
 	guards := append(append(op.present(make([]expr.Cond, 0, 8), in.Now), u.guards...), op.If)
-	return &Plan{Actions: []Action{{
+	return only(Action{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(guards...), Returns: returns, WriteID: writeID,
-	}}, Meaning: &updated{u, in.Now}}, nil
+	}, u), nil
 }
 
-// updated is the Meaning of an Update that was planned without a read.
-type updated struct {
-	*update
-	now time.Time
-}
-
-func (x *updated) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
+// Refused is of an Update that was planned without a read.
+func (u *update) Refused(_ *Plan, f []Failure, in *Input) Resolution {
 	image := f[0].Image
-	if !layout.Live(x.op.Schema, image, x.now) {
-		return Resolution{Err: x.op.missing(x.now)}
+	if !layout.Live(u.op.Schema, image, in.Now) {
+		return Resolution{Err: u.op.missing(in.Now)}
 	}
-	if err := x.op.CheckExpected(image, x.now); err != nil {
+	if err := u.op.CheckExpected(image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	return x.unchangeable(image, l)
+	return u.unchangeable(image, &in.Learned)
 }
 
 // unchangeable returns why an update of a stored item was refused that has the expected version.
@@ -152,16 +147,16 @@ func (u *update) unchangeable(image item.Item, l *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-func (x *updated) Applied(p *Plan, r Returned) (Result, error) {
+func (u *update) Applied(p *Plan, r Returned, _ *Input) (Result, error) {
 	switch {
-	case x.op.Old != nil && (r.Proven || r.Again):
+	case u.op.Old != nil && (r.Proven || r.Again):
 		return Result{}, errOldLost
 	case !r.New.Missing():
 		return Result{Stored: r.New}, nil
 	case r.Image == nil:
-		return Result{Item: x.op.known(p.Actions[0].Changes)}, nil
-	case x.op.Old != nil:
-		return x.op.fromOld(r, p.Actions[0].Changes)
+		return Result{Item: u.op.known(p.Actions[0].Changes)}, nil
+	case u.op.Old != nil:
+		return u.op.fromOld(r, p.Actions[0].Changes)
 	}
 	return Result{Item: r.Image}, nil
 }
@@ -256,7 +251,7 @@ func (op *Op) changed(in *Input, it item.Item) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	put := Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, op.If), WriteID: WriteID(s, in), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
+	put := Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, op.If), WriteID: WriteID(s, in), Pin: pin, Refusal: asRead{op}}
 	return Compose(Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Action{put}, Result{Item: it, Old: in.Image})
 }
 

@@ -217,18 +217,10 @@ func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 	case s.Replaces:
 		returns = ReturnNothing // the changes are the new item
 	}
-	var p struct { // one allocation
-		Plan
-		upserted
-		action [1]Action
-	}
-	p.action[0] = Action{
+	return only(Action{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), op.If)...),
 		Returns: returns, WriteID: writeID,
-	}
-	p.upserted = upserted{u, in.Now, in.Joined}
-	p.Plan = Plan{Actions: p.action[:], Meaning: &p.upserted}
-	return &p.Plan, nil
+	}, u), nil
 }
 
 // create plans the creation of the item.
@@ -247,65 +239,56 @@ func (u *upsert) create(in *Input) (*Plan, error) {
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
 		return nil, err
 	}
-	return op.created(in, it, Result{Item: it, Created: true}, &creating{op, in.Now})
+	return op.created(in, it, Result{Item: it, Created: true}, creating{op})
 }
 
-// creating is the Refusal of an Upsert or Put that was planned at the time now, when there was no item.
-type creating struct {
-	op  *Op
-	now time.Time
-}
+// creating is the Refusal of an Upsert or Put that was planned when there was no item.
+type creating struct{ op *Op }
 
 // Refused implements Refusal: there is an item now, which is read; or a condition of the caller did not hold.
-func (x *creating) Refused(f Failure, l *Learned) Resolution {
-	if err := x.op.CheckExpected(f.Image, x.now); err != nil {
+func (x creating) Refused(f Failure, in *Input) Resolution {
+	if err := x.op.CheckExpected(f.Image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	if layout.Live(x.op.Schema, f.Image, x.now) {
-		l.Expired = false
+	if layout.Live(x.op.Schema, f.Image, in.Now) {
+		in.Learned.Expired = false
 		return Resolution{Replan: sentinel.ErrConflict}
 	}
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-// upserted is the Meaning of an Upsert or Put that was planned without a read.
-type upserted struct {
-	*upsert
-	now    time.Time
-	joined bool
-}
-
-func (x *upserted) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
+// Refused is of an Upsert or Put that was planned without a read.
+func (u *upsert) Refused(_ *Plan, f []Failure, in *Input) Resolution {
 	image := f[0].Image
-	if err := x.op.CheckExpected(image, x.now); err != nil {
+	if err := u.op.CheckExpected(image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	if image != nil && !layout.Live(x.op.Schema, image, x.now) {
-		if holds, _ := x.op.If.OnNone(); !holds && !x.op.Schema.Options.Derived {
+	if image != nil && !layout.Live(u.op.Schema, image, in.Now) {
+		if holds, _ := u.op.If.OnNone(); !holds && !u.op.Schema.Options.Derived {
 			return Resolution{Err: sentinel.ErrConditionFailed}
 		}
-		l.Expired = true
+		in.Learned.Expired = true
 		return Resolution{Replan: sentinel.ErrConflict}
 	}
-	return x.unchangeable(image, l)
+	return u.unchangeable(image, &in.Learned)
 }
 
 // Applied computes the new item from the image before the write.
-func (x *upserted) Applied(p *Plan, r Returned) (result Result, err error) {
-	s, sent := x.op.Schema, p.Actions[0].Changes
+func (u *upsert) Applied(p *Plan, r Returned, in *Input) (result Result, err error) {
+	s, sent := u.op.Schema, p.Actions[0].Changes
 	switch returns := p.Actions[0].Returns; {
 	case returns == ReturnNothing && s.UpdatedAt == nil && s.Contexts == nil:
-		return Result{Item: x.given, Given: x.value}, nil
-	case x.joined, returns == ReturnNothing:
+		return Result{Item: u.given, Given: u.value}, nil
+	case in.Joined, returns == ReturnNothing:
 		r.New.Release()
-		return Result{Item: x.op.known(sent)}, nil
+		return Result{Item: u.op.known(sent)}, nil
 	case returns == ReturnNew:
 		return Result{Item: r.Image, Stored: r.New}, nil
 	case !r.Proven && !r.Again:
-		return x.op.fromOld(r, sent)
+		return u.op.fromOld(r, sent)
 	}
 	result.Item = r.Image
-	if result.Created, err = x.created(r, sent); err != nil {
+	if result.Created, err = u.created(r, sent); err != nil {
 		return Result{}, err
 	}
 	if r.Again {
@@ -313,7 +296,7 @@ func (x *upserted) Applied(p *Plan, r Returned) (result Result, err error) {
 			return Result{}, err
 		}
 	}
-	if x.op.Old != nil && !result.Created {
+	if u.op.Old != nil && !result.Created {
 		return Result{}, errOldLost
 	}
 	return result, nil
