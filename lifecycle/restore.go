@@ -66,8 +66,9 @@ func restoreCopy(c *engine.Core, v reflect.Value, deletedAt time.Time, spec *bin
 	_, format := layout.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
-		spec.Add(errNoCopy)
-		text = ""
+		own := *spec
+		own.Add(errNoCopy)
+		spec, text = &own, ""
 	}
 	return newRestore(c, v, spec, text)
 }
