@@ -95,7 +95,7 @@ func (*softDelete) RestoreOp(c *engine.Core, key reflect.Value, spec *bind.Optio
 
 // newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest copy.
 func newRestore(c *engine.Core, v reflect.Value, spec *bind.Options, chosen string) *plan.Op {
-	op := plan.Begin(c.Schema, c.Table, "Restore", v, nil, spec)
+	op := new(plan.Op).Begin(c.Schema, c.Table, "Restore", v, nil, spec)
 	if op.MoveWith(spec.Changes); op.Err != nil {
 		return op
 	}

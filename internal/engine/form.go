@@ -36,7 +36,7 @@ var forms = sync.Pool{New: func() any { return new(form) }}
 
 func newForm(q *request) *form {
 	f := forms.Get().(*form)
-	f.request, f.shown = q, q.shown[:0]
+	f.request, f.shown, q.with[0] = q, q.shown[:0], q.Options
 	f.Part("{")
 	return f
 }

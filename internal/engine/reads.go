@@ -32,7 +32,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		if err := f.end(in.TableName, q.capacity); err != nil {
 			return err
 		}
-		out, err := client.GetItem(ctx, in, q.With()...)
+		out, err := client.GetItem(ctx, in, q.with[:]...)
 		if err != nil {
 			return err
 		}
@@ -76,10 +76,10 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 		}
 		var out *dynamodb.QueryOutput
 		if scans {
-			scanned, failed := client.Scan(ctx, scanInput(g, in), q.With()...)
+			scanned, failed := client.Scan(ctx, scanInput(g, in), q.with[:]...)
 			out, err = (*dynamodb.QueryOutput)(scanned), failed // they have the same fields
 		} else {
-			out, err = client.Query(ctx, &in, q.With()...)
+			out, err = client.Query(ctx, &in, q.with[:]...)
 		}
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if err := f.end(nil, q.capacity); err != nil {
 			return err
 		}
-		out, err := r.Client.TransactGetItems(ctx, in, q.With()...)
+		out, err := r.Client.TransactGetItems(ctx, in, q.with[:]...)
 		if err != nil {
 			return err
 		}

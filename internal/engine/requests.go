@@ -44,7 +44,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.R
 			TableName: in.TableName, Item: in.Key, ConditionExpression: in.ConditionExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
 			ExpressionAttributeValues: in.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
 			ReturnConsumedCapacity: q.capacity,
-		}, q.With()...)
+		}, q.with[:]...)
 		if err == nil {
 			q.answered(out.ResultMetadata, &q.WriteUnits, out.ConsumedCapacity)
 		}
@@ -54,7 +54,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.R
 			TableName: in.TableName, Key: in.Key, ConditionExpression: in.ConditionExpression, UpdateExpression: in.UpdateExpression,
 			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
 			ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure, ReturnValues: back, ReturnConsumedCapacity: q.capacity,
-		}, q.With()...)
+		}, q.with[:]...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
@@ -65,7 +65,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.R
 			TableName: in.TableName, Key: in.Key, ConditionExpression: in.ConditionExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
 			ExpressionAttributeValues: in.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
 			ReturnValues: back, ReturnConsumedCapacity: q.capacity,
-		}, q.With()...)
+		}, q.with[:]...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
@@ -136,7 +136,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	if err := f.end(nil, q.capacity); err != nil {
 		return err
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, q.With()...)
+	out, err := r.Client.TransactWriteItems(ctx, in, q.with[:]...)
 	if err == nil {
 		q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)
 	}

@@ -99,7 +99,7 @@ func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
 	it, wrong := s.Codec.Encode(v)
-	op := Begin(s, table, "Create", v, it, spec)
+	op := new(Op).Begin(s, table, "Create", v, it, spec)
 	if op.Err != nil {
 		return op
 	}

@@ -15,7 +15,7 @@ import (
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
 // the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
-	op := Begin(s, table, "Delete", v, nil, spec)
+	op := new(Op).Begin(s, table, "Delete", v, nil, spec)
 	if len(spec.Changes) > 0 {
 		op.MoveWith(spec.Changes)
 	}
@@ -125,7 +125,9 @@ func (op *Op) direct(in *Input, kind ActionKind) *Plan {
 		returns = ReturnOld
 	}
 	cond := expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), op.If)...)
-	return only(Action{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}, existing{op})
+	p := &Plan{alone: [1]Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}, Meaning: existing{op}}
+	p.Actions = p.alone[:]
+	return p
 }
 
 func (x existing) Refused(_ *Plan, f []Failure, in *Input) Resolution {
@@ -162,7 +164,7 @@ func NewDeleteExpired(other *Op) *Op {
 
 // NewCheckExists plans a check that an item exists and meets conditions.
 func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []bind.Cond) *Op {
-	op := Begin(s, table, "CheckExists", v, nil, &bind.Options{If: conds})
+	op := new(Op).Begin(s, table, "CheckExists", v, nil, &bind.Options{If: conds})
 	op.ChecksOnly, op.Context = true, false
 	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) { return op.direct(in, Check), nil }
 	return op
@@ -170,7 +172,7 @@ func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []bin
 
 // NewCheckNotExists plans a check that there is no live item.
 func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
-	op := Begin(s, table, "CheckNotExists", v, nil, &bind.Options{})
+	op := new(Op).Begin(s, table, "CheckNotExists", v, nil, &bind.Options{})
 	op.ChecksOnly, op.Context = true, false
 	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 		return &Plan{

@@ -25,7 +25,7 @@ type Plan struct {
 	EntityActions int       // how many of the first actions concern items of the entity; 0: all
 	Whole         bool      // decide on a refusal only after every action was evaluated, with no conflict
 	blind         time.Time // when it was made, if that was without reading the item
-	alone         [1]Action // room for Actions
+	alone         [1]Action // room for Actions, so that a plan of one is one allocation
 	Meaning
 }
 
@@ -36,13 +36,6 @@ type Meaning interface {
 	Refused(p *Plan, f []Failure, in *Input) Resolution
 	// Applied returns the result of p. returned is set for a lone action.
 	Applied(p *Plan, returned Returned, in *Input) (Result, error)
-}
-
-// only returns the plan of one action, which takes one allocation.
-func only(a Action, m Meaning) *Plan {
-	p := &Plan{alone: [1]Action{a}, Meaning: m}
-	p.Actions = p.alone[:]
-	return p
 }
 
 // ActionKind selects the request of an action.

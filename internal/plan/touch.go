@@ -44,7 +44,7 @@ const composedOfMore = "an index key, or the condition of an index, is about the
 // UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
 // enough.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target, every time.Duration) *Op {
-	op := Begin(s, table, "Touch", v, nil, &bind.Options{})
+	op := new(Op).Begin(s, table, "Touch", v, nil, &bind.Options{})
 	if op.Err != nil {
 		return op
 	}
@@ -95,9 +95,9 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target
 			return nil, bind.ValueError(s, a, err)
 		}
 		due := expr.Any(expr.Compare(expr.NotExists, a.Path), expr.Compare(expr.Le, a.Path, latest))
-		return only(Action{
+		return &Plan{Actions: []Action{{
 			Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), due)...), WriteID: writeID,
-		}, touched{s}), nil
+		}}, Meaning: touched{s}}, nil
 	}
 	return op
 }

@@ -34,17 +34,13 @@ type Call struct {
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
-	// Watch adds to the steps of the request, if it is not nil.
-	Watch interface {
-		Watch(*middleware.Stack) error
-	}
+	// Watch adds to the steps of the request.
+	Watch []func(*middleware.Stack) error
 
 	*awsjson.Protocol // the SDK's, whose place the call takes
 
 	body    bytes.Reader // of the first time that the request is written
 	headers [2]string    // the values of its headers
-	options [1]func(*dynamodb.Options)
-	watch   [1]func(*middleware.Stack) error
 }
 
 // If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
@@ -56,22 +52,12 @@ func Ours(o *dynamodb.Options) bool {
 	return ok && sdk.ID().Name == "awsJson1_0"
 }
 
-// With returns the option of the call, in the memory of c.
-func (c *Call) With() []func(*dynamodb.Options) {
-	if c.options[0] = c.Options; c.Watch != nil {
-		c.watch[0] = c.Watch.Watch
-	}
-	return c.options[:]
-}
-
 // Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
-	if o.Retryer = (aws.NopRetryer{}); c.Watch != nil {
-		if watch := c.watch[:]; len(o.APIOptions) == 0 {
-			o.APIOptions = watch
-		} else {
-			o.APIOptions = append(o.APIOptions, watch...)
-		}
+	if o.Retryer = (aws.NopRetryer{}); len(o.APIOptions) == 0 {
+		o.APIOptions = c.Watch
+	} else {
+		o.APIOptions = append(o.APIOptions, c.Watch...)
 	}
 	if !c.Own {
 		if !Ours(o) {
