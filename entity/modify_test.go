@@ -43,6 +43,16 @@ func newLedgers(t *testing.T) ledgers {
 	return ledgers{l, s, cost}
 }
 
+// Calls without options share their settings.
+func TestModify_ANilFunctionIsTheMistakeOfThatCallAlone(t *testing.T) {
+	l, ctx := newLedgers(t), t.Context()
+	l.OK(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
+	var input *entity.InputError
+	require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, Ledger{ID: "a"}, nil)), &input)
+	require.ErrorAs(t, l.DB.TransactFunc(ctx, nil), &input)
+	require.NoError(t, l.Delete(ctx, Ledger{ID: "a"}))
+}
+
 func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 	l, ctx, f := newLedgers(t), t.Context(), entity.Fields[Ledger]()
 	before := entity.Must(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
