@@ -139,10 +139,14 @@ type Write[R any] interface {
 }
 
 // The functions below do the work of the methods of [Store], [Index] and [Ops], which only add the type: a program contains a function
-// once, and a method once for each entity. h is the handle, and the value or key is what the caller gave.
+// once, and a method once for each entity. h is the handle, and the value or key is what the caller gave; where there is a result, a
+// pointer to it.
+
+// inOut is what a write gets and what it returns, in one allocation.
+type inOut[T any] struct{ in, out T }
 
 func create(h engine.Holder, value any, opts []CreateOption) engine.Operation {
-	c, v, spec := engine.Of(h), reflect.ValueOf(value), bind.Collect(opts)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value).Elem(), bind.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *plan.Op {
 			return plan.NewCreate(c.Schema, c.Table, v, spec)
@@ -163,7 +167,7 @@ func complete(ctx context.Context, h engine.Holder, value, into any) error {
 }
 
 func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
-	c, v, spec := engine.Of(h), reflect.ValueOf(value), bind.Collect(opts)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value).Elem(), bind.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
 			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled, true)
@@ -174,7 +178,7 @@ func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
 
 func update(h engine.Holder, key any, opts []UpdateOption) engine.Operation {
 	c := engine.Of(h)
-	return engine.Operation{Core: c, Op: plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), bind.Collect(opts))}
+	return engine.Operation{Core: c, Op: plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key).Elem(), bind.Collect(opts))}
 }
 
 func remove(h engine.Holder, key any, opts []DeleteOption) engine.Operation {
@@ -193,7 +197,7 @@ func checkNotExists(h engine.Holder, key any) engine.Operation {
 }
 
 func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
-	c, v, spec := engine.Of(h), reflect.ValueOf(value), bind.Collect(opts)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value).Elem(), bind.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
 			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled, false)
@@ -216,12 +220,12 @@ func (o *Ops[T]) opened() handle {
 
 // Create is [Store.Create] as a value.
 func (o *Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
-	return engine.NewWrite[T](create(o.opened(), v, opts))
+	return engine.NewWrite[T](create(o.opened(), &v, opts))
 }
 
 // Update is [Store.Update] as a value.
 func (o *Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
-	return engine.NewWrite[T](update(o.opened(), key, opts))
+	return engine.NewWrite[T](update(o.opened(), &key, opts))
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
@@ -241,12 +245,12 @@ func (o *Ops[T]) CheckNotExists(key T) Op {
 
 // Upsert is [Store.Upsert] as a value.
 func (o *Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
-	return engine.NewWrite[T](upsert(o.opened(), v, opts))
+	return engine.NewWrite[T](upsert(o.opened(), &v, opts))
 }
 
 // Put is [Store.Put] as a value.
 func (o *Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
-	return engine.NewWrite[T](put(o.opened(), v, opts))
+	return engine.NewWrite[T](put(o.opened(), &v, opts))
 }
 
 // Op builds writes as values.
@@ -336,8 +340,9 @@ func (s *Store[T]) Complete(ctx context.Context, v T) (completed T, err error) {
 // defaults and generated ids complete v first. It costs one request and one write of the item's size. Errors:
 // [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (stored T, err error) {
-	_, err = create(s, v, opts).Run(ctx, &stored)
-	return stored, err
+	x := &inOut[T]{in: v}
+	_, err = create(s, &x.in, opts).Run(ctx, &x.out)
+	return x.out, err
 }
 
 // Put creates the item, or replaces the attributes that the struct has, and returns the item. Every attribute of T is
@@ -347,8 +352,9 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 // expects that nothing is stored. It costs one request, and a read if an index key is composed of given and kept attributes.
 // Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge].
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
-	_, err = put(s, v, opts).Run(ctx, &stored)
-	return stored, err
+	x := &inOut[T]{in: v}
+	_, err = put(s, &x.in, opts).Run(ctx, &x.out)
+	return x.out, err
 }
 
 // Upsert creates the item, or merges v into it: attributes that v encodes are set, absent ones (omitempty) keep their
@@ -366,8 +372,9 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // attribute that the write did not set; [ErrReadBack] if the request arrived twice, and nothing proves whether it created
 // the item.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
-	result, err := upsert(s, v, opts).Run(ctx, &item)
-	return item, result.Created, err
+	x := &inOut[T]{in: v}
+	result, err := upsert(s, &x.in, opts).Run(ctx, &x.out)
+	return x.out, result.Created, err
 }
 
 // Update changes attributes of an existing item and returns it. It costs one request, and a read if an index key is
@@ -376,8 +383,9 @@ func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item 
 // item is still so. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for a nested change without its parent
 // or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
-	_, err = update(s, key, opts).Run(ctx, &stored)
-	return stored, err
+	x := &inOut[T]{in: key}
+	_, err = update(s, &x.in, opts).Run(ctx, &x.out)
+	return x.out, err
 }
 
 // Delete removes the item. With soft delete or a history, a [ChangeOption] changes the state that these keep: who deleted it, and why. It
@@ -390,11 +398,11 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...DeleteOption) erro
 
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
 func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) engine.Operation {
-	c, spec := engine.Of(h), bind.Collect(opts)
+	c, spec := engine.Of(h), *bind.Collect(opts)
 	if f == nil {
 		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
-	return engine.Operation{Core: c, Op: plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
+	return engine.Operation{Core: c, Op: plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), &spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 		if err := c.Decode(image, before.Interface()); err != nil {

@@ -190,7 +190,7 @@ func MaxDecisions(n int) DecideOption {
 func (db *DB) TransactFunc(ctx context.Context, decide func(ctx context.Context) ([]Op, error), opts ...DecideOption) error {
 	const verb = "TransactFunc"
 	return db.measure(ctx, verb, 0, func(ctx context.Context) error {
-		spec := bind.Collect(opts)
+		spec := *bind.Collect(opts)
 		if decide == nil {
 			spec.Add(errors.New("the function that is to decide is nil"))
 		}

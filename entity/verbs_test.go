@@ -267,6 +267,16 @@ func newStaff(t *testing.T) staff {
 	return staff{l, s, cost}
 }
 
+// Calls without options share their settings.
+func TestModify_ANilFunctionIsTheMistakeOfThatCallAlone(t *testing.T) {
+	l, ctx := newStaff(t), t.Context()
+	l.OK(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t"}))
+	var input *entity.InputError
+	require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), nil)), &input)
+	require.ErrorAs(t, l.DB.TransactFunc(ctx, nil), &input)
+	require.NoError(t, l.Delete(ctx, employeeKey("a")))
+}
+
 func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 	l, ctx, f := newStaff(t), t.Context(), entity.Fields[Employee]()
 	before := entity.Must(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t"}))

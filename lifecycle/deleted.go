@@ -90,7 +90,7 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 // wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
 // otherwise entity.ErrNotFound.
 func wrongCase(ctx context.Context, c *engine.Core, key reflect.Value) error {
-	op := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, nil, &bind.Options{})
+	op := new(plan.Op).Begin(c.Schema, c.Table, "Deleted.Get", key, nil, &bind.Options{})
 	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
 		_, it, err := plan.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock(), true)
 		if err == nil {

@@ -66,8 +66,9 @@ func restoreCopy(c *engine.Core, v reflect.Value, deletedAt time.Time, spec *bin
 	_, format := layout.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
-		spec.Add(errNoCopy)
-		text = ""
+		own := *spec
+		own.Add(errNoCopy)
+		spec, text = &own, ""
 	}
 	return newRestore(c, v, spec, text)
 }
@@ -94,7 +95,7 @@ func (*softDelete) RestoreOp(c *engine.Core, key reflect.Value, spec *bind.Optio
 
 // newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest copy.
 func newRestore(c *engine.Core, v reflect.Value, spec *bind.Options, chosen string) *plan.Op {
-	op := plan.Begin(c.Schema, c.Table, "Restore", v, nil, spec)
+	op := new(plan.Op).Begin(c.Schema, c.Table, "Restore", v, nil, spec)
 	if op.MoveWith(spec.Changes); op.Err != nil {
 		return op
 	}
@@ -264,7 +265,7 @@ type copyLost struct {
 	copied item.Item
 }
 
-func (x *copyLost) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *copyLost) Refused(f plan.Failure, _ *plan.Input) plan.Resolution {
 	if layout.SameState(x.s, x.copied, f.Image) {
 		return plan.Resolution{Err: sentinel.ErrConditionFailed}
 	}

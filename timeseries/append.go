@@ -195,7 +195,6 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 			var p struct { // one allocation
 				plan.Plan
-				appending
 				actions [2]plan.Action
 			}
 			put, err := ev.put(in)
@@ -206,8 +205,8 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 			if err != nil {
 				return nil, err
 			}
-			p.appending, p.actions = appending{ev, in.Joined}, [...]plan.Action{current, put}
-			p.Plan = plan.Plan{Actions: p.actions[:], Whole: true, Meaning: &p.appending}
+			p.actions = [...]plan.Action{current, put}
+			p.Plan = plan.Plan{Actions: p.actions[:], Whole: true, Meaning: appending{ev}}
 			return &p.Plan, nil
 		}
 	}
@@ -222,20 +221,17 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 //	put     the event, if its key is free, or has an event that has expired
 //
 // or, with current:"none", the put alone.
-type appending struct {
-	*event
-	joined bool
-}
+type appending struct{ *event }
 
-func (x *appending) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
-	if x.joined {
+func (x appending) Applied(_ *plan.Plan, _ plan.Returned, in *plan.Input) (plan.Result, error) {
+	if in.Joined {
 		return plan.Result{Item: x.carried}, nil
 	}
 	return plan.Result{}, nil
 }
 
 // Refused implements plan.Meaning: a refused event has an outcome, or leads to another plan.
-func (x *appending) Refused(p *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x appending) Refused(p *plan.Plan, failed []plan.Failure, in *plan.Input) plan.Resolution {
 	f, err := x.opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}
@@ -253,16 +249,16 @@ func (x *appending) Refused(p *plan.Plan, failed []plan.Failure, _ *plan.Learned
 	switch {
 	case stored.Failed() && !x.equals(stored.Image):
 		why = Collision
-	case stored.Failed() && !current.Failed() && !x.joined && !x.e.noCurrent: // the current item is older than the stored event: update it
+	case stored.Failed() && !current.Failed() && !in.Joined && !x.e.noCurrent: // the current item is older than the stored event: update it
 		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{p.Actions[0], x.check()}, Whole: true, Meaning: &repairing{x.event, stored.Image}}}
 	case stored.Failed():
 		why = Duplicate
 	case !older:
 		why = ConditionFailed
-	case x.e.record && !x.joined:
+	case x.e.record && !in.Joined:
 		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{x.kept(p.Actions[1].WriteID), p.Actions[1]}, Whole: true, Meaning: &recording{x.event, current.Image}}}
 	}
-	if x.joined {
+	if in.Joined {
 		return plan.Resolution{Err: &NotAppliedError{why}}
 	}
 	return done(notApplied(why, current.Image, stored.Image))
@@ -274,7 +270,7 @@ type repairing struct {
 	stored item.Item
 }
 
-func (x *repairing) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *repairing) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
 	case err != nil:
@@ -285,7 +281,7 @@ func (x *repairing) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned
 	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
 
-func (x *repairing) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (x *repairing) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	return notApplied(Duplicate, nil, x.stored), nil
 }
 
@@ -295,7 +291,7 @@ type recording struct {
 	current item.Item
 }
 
-func (x *recording) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *recording) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
 	case err != nil:
@@ -306,7 +302,7 @@ func (x *recording) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned
 	return done(x.duplicate(x.current, f[1].Image))
 }
 
-func (x *recording) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (x *recording) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	return notApplied(LateRecorded, x.current, nil), nil
 }
 

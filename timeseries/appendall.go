@@ -253,7 +253,7 @@ func (k *chunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.
 	return together(in, current, k.rest, k)
 }
 
-func (k *chunk) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (k *chunk) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	for _, x := range k.sent {
 		if x.inHistory {
 			x.Reason = string(Duplicate)
@@ -282,7 +282,7 @@ func together(in *plan.Input, current plan.Action, events []*batchEvent, meaning
 }
 
 // Refused decides the events that failed and returns the plan that sends the rest.
-func (k *chunk) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (k *chunk) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
 	f, err := k.rest[0].opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}
@@ -359,14 +359,14 @@ func (r *lateChunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (*p
 	return together(in, r.rest[len(r.rest)-1].kept(in.WriteID), r.rest, r)
 }
 
-func (r *lateChunk) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (r *lateChunk) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	for _, x := range r.rest {
 		x.Result = notApplied(LateRecorded, x.newer, nil)
 	}
 	return plan.Result{}, nil
 }
 
-func (r *lateChunk) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (r *lateChunk) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
 	f, err := r.rest[0].opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}

@@ -23,7 +23,7 @@ func noCurrent(c *engine.Core) error {
 func (ev *event) logAppend(verb string) *plan.Op {
 	return &plan.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 		put, err := ev.put(in)
-		return &plan.Plan{Actions: []plan.Action{put}, Whole: true, Meaning: &appending{ev, in.Joined}}, err
+		return &plan.Plan{Actions: []plan.Action{put}, Whole: true, Meaning: appending{ev}}, err
 	}}
 }
 

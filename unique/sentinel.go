@@ -161,7 +161,7 @@ func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Action {
 // violated is the Refusal of a claim: another item has the value.
 type violated struct{ *constraint }
 
-func (x violated) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x violated) Refused(f plan.Failure, _ *plan.Input) plan.Resolution {
 	owner, _ := ownerOf(f.Image)
 	return plan.Resolution{Err: &ViolationError{x.name, owner}}
 }
@@ -247,7 +247,7 @@ type moved struct {
 	foreign bool
 }
 
-func (x moved) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
-	l.Sentinel(x.key, x.foreign)
+func (x moved) Refused(_ plan.Failure, in *plan.Input) plan.Resolution {
+	in.Learned.Sentinel(x.key, x.foreign)
 	return plan.Resolution{Replan: sentinel.ErrConflict}
 }

@@ -187,13 +187,13 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Action, error) {
 // newest state.
 type taken struct{ *plan.Mutation }
 
-func (x taken) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
+func (x taken) Refused(_ plan.Failure, in *plan.Input) plan.Resolution {
 	switch s := x.Op.Schema; x.Kind {
 	case plan.Created: // which reads the history in any case
 	case plan.Restored:
-		l.Taken = append(l.Taken, layout.StoredVersion(s, x.Copy))
+		in.Learned.Taken = append(in.Learned.Taken, layout.StoredVersion(s, x.Copy))
 	default:
-		l.Taken = append(l.Taken, layout.StoredVersion(s, x.Old))
+		in.Learned.Taken = append(in.Learned.Taken, layout.StoredVersion(s, x.Old))
 	}
 	return plan.Resolution{Replan: sentinel.ErrConflict}
 }

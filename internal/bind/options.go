@@ -129,8 +129,14 @@ func (f Setting) set(o *Options) {
 // setter is any option.
 type setter interface{ set(*Options) }
 
-// Collect returns the settings that the options of a call make.
+// none are the settings of calls without options.
+var none Options
+
+// Collect returns the settings that the options of a call make. Calls without options share them, so they are not changed.
 func Collect[O any](opts []O) *Options {
+	if len(opts) == 0 {
+		return &none
+	}
 	all := new(Options)
 	for _, o := range opts {
 		if o, ok := any(o).(setter); ok {

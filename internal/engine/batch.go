@@ -223,11 +223,11 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			var client Client
 			client, q.Own = r.reader(ctx, consistent)
 			q.Batch = wanted.n
-			in, err := newForm(&q.Call).batchGet(wanted.keys, consistent, q.capacity)
+			in, err := newForm(q).batchGet(wanted.keys, consistent, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = client.BatchGetItem(ctx, in, q.Options)
+			out, err = client.BatchGetItem(ctx, in, q.with[:]...)
 			if err != nil {
 				return err
 			}
@@ -374,12 +374,12 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
 			q.Batch = len(b.left)
 			sent := new(request)
-			sent.Own, sent.Call.Watch = r.Own, sent
-			in, err := newForm(&sent.Call).batchWrite(writes, b.left, tables, q.capacity)
+			sent.Own, sent.watch[0], sent.Call.Watch = r.Own, sent.Watch, sent.watch[:]
+			in, err := newForm(sent).batchWrite(writes, b.left, tables, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = r.Client.BatchWriteItem(ctx, in, sent.Options)
+			out, err = r.Client.BatchWriteItem(ctx, in, sent.with[:]...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
 				q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)

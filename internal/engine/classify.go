@@ -167,6 +167,10 @@ type request struct {
 	open    int        // connections obtained, less the writes that ended with an error
 	whole   bool       // a write ended without an error, so that it may still be in a buffer, or part of an answer arrived
 	trace   httptrace.ClientTrace
+
+	shown [4]string // what the pointers of its input point to, unless there are more
+	with  [1]func(*dynamodb.Options)
+	watch [1]func(*middleware.Stack) error
 }
 
 // Watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the

@@ -91,7 +91,7 @@ func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
 	out := new(request)
-	out.Call.Watch = out
+	out.watch[0], out.Call.Watch = out.Watch, out.watch[:]
 	_, err := r.single(ctx, &plan.Action{Kind: plan.Put, Table: "t", Item: it}, out)
 	if err == nil {
 		return final, nil

@@ -25,7 +25,7 @@ import (
 type form struct {
 	wire.Writer
 	expr.Renderer // of the expressions of one item
-	call          *wire.Call
+	request       *request
 	shown         []string // what the pointers of the input point to
 }
 
@@ -34,9 +34,9 @@ const mostKept = 256 << 10
 
 var forms = sync.Pool{New: func() any { return new(form) }}
 
-func newForm(call *wire.Call) *form {
+func newForm(q *request) *form {
 	f := forms.Get().(*form)
-	f.call = call
+	f.request, f.shown, q.with[0] = q, q.shown[:0], q.Options
 	f.Part("{")
 	return f
 }
@@ -49,13 +49,13 @@ func (f *form) end(table *string, capacity types.ReturnConsumedCapacity) error {
 	}
 	f.Part("}")
 	err := f.Err
-	if !f.call.Own {
+	if !f.request.Own {
 		err = nil // of the text
 	} else if err == nil {
-		f.call.Text, f.call.Table = bytes.Clone(f.Text), table
+		f.request.Text, f.request.Table = bytes.Clone(f.Text), table
 	}
 	f.Writer = wire.Writer{Text: f.Text[:0]}
-	if f.call, f.shown = nil, nil; cap(f.Text) <= mostKept {
+	if f.request, f.shown = nil, nil; cap(f.Text) <= mostKept {
 		forms.Put(f)
 	}
 	return err
@@ -133,7 +133,7 @@ func scanInput(g *layout.Range, in dynamodb.QueryInput) *dynamodb.ScanInput {
 
 // QueryInput returns the whole input of the request that reads a range with a Key.
 func QueryInput(g *layout.Range) *dynamodb.QueryInput {
-	in, _ := newForm(&wire.Call{}).query(g, "") // whose text is not sent
+	in, _ := newForm(new(request)).query(g, "") // whose text is not sent
 	return &in
 }
 
@@ -158,7 +158,7 @@ var unseen = item.Item{}
 func (f *form) item(name string, it item.Item) item.Item {
 	f.Name(name)
 	f.Item(it)
-	if f.call.Own {
+	if f.request.Own {
 		return unseen
 	}
 	return maps.Clone(it)
@@ -182,7 +182,7 @@ func (f *form) placeholders() (names map[string]string, values item.Item) {
 		}
 		f.Part("}")
 	}
-	if !f.call.Own {
+	if !f.request.Own {
 		names, values = f.NameMap(), f.ValueMap()
 	}
 	clear(f.Names)
@@ -201,7 +201,7 @@ func (f *form) batchGet(keys map[string][]item.Primary, consistent bool, capacit
 		f.Part(`{"Keys":[`)
 		for _, key := range keys[table] {
 			f.Key(key)
-			if !f.call.Own {
+			if !f.request.Own {
 				shown.Keys = append(shown.Keys, key.Map())
 			}
 		}
@@ -236,7 +236,7 @@ func (f *form) batchWrite(writes []BatchWrite, left []int, tables []string, capa
 			}
 			f.Part("}}")
 			switch {
-			case f.call.Own:
+			case f.request.Own:
 			case w.Put != nil:
 				shown = append(shown, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
 			default:

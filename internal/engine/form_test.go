@@ -239,7 +239,7 @@ func TestForm_RefusesWhatIsNoValue(t *testing.T) {
 // Memory that is used again holds nothing of the requests before.
 func TestForm_KeepsNoValues(t *testing.T) {
 	t.Parallel()
-	f := newForm(&wire.Call{Own: true})
+	f := newForm(&request{Call: wire.Call{Own: true}})
 	f.text("ConditionExpression", f.Cond(expr.Compare(expr.Eq, expr.Attr("a"), item.S("secret"))))
 	f.placeholders()
 	require.Empty(t, f.Names)
@@ -248,7 +248,7 @@ func TestForm_KeepsNoValues(t *testing.T) {
 	require.Empty(t, f.Names[:1][0])
 	require.NoError(t, f.end(nil, ""))
 	require.Empty(t, f.Text)
-	require.Nil(t, f.call)
+	require.Nil(t, f.request)
 }
 
 // The text of each kind of request, with all of its parts and with as few as it can have.

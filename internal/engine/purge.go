@@ -355,13 +355,13 @@ func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool
 	return out, nil
 }
 
-func (x *purging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (x *purging) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	x.removed(x.n)
 	return plan.Result{}, nil
 }
 
 // Refused skips the write if an item has changed. A sentinel that belongs to another item is left to it by the next plan.
-func (x *purging) Refused(sent *plan.Plan, f []plan.Failure, l *plan.Learned) plan.Resolution {
+func (x *purging) Refused(sent *plan.Plan, f []plan.Failure, in *plan.Input) plan.Resolution {
 	for i := range f {
 		if f[i].Failed() && f[i].Image == nil && sent.Actions[i].Kind == plan.Delete {
 			x.removed(0) // by this purge, whose request was delivered twice, or by another
@@ -374,7 +374,7 @@ func (x *purging) Refused(sent *plan.Plan, f []plan.Failure, l *plan.Learned) pl
 		case k == nil:
 			return plan.Skipped()
 		default:
-			l.Sentinel(k, true)
+			in.Learned.Sentinel(k, true)
 			v.Replan = sentinel.ErrConflict
 		}
 	}
@@ -438,7 +438,7 @@ func (p *Purge) removing(list []item.Item) *plan.Plan {
 }
 
 // Refused removes the others without those that have changed or are gone.
-func (x *removing) Refused(_ *plan.Plan, f []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *removing) Refused(_ *plan.Plan, f []plan.Failure, _ *plan.Input) plan.Resolution {
 	var left []item.Item
 	for i, it := range x.list {
 		switch {
@@ -454,7 +454,7 @@ func (x *removing) Refused(_ *plan.Plan, f []plan.Failure, _ *plan.Learned) plan
 	return plan.Resolution{Next: x.removing(left)}
 }
 
-func (x *removing) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
+func (x *removing) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
 	x.removed(len(x.list))
 	return plan.Result{}, nil
 }

@@ -22,7 +22,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		var client Client
 		client, q.Own = r.reader(ctx, consistent)
 		q.Consistent = consistent
-		f := newForm(&q.Call)
+		f := newForm(q)
 		in := &dynamodb.GetItemInput{TableName: f.text("TableName", table), Key: unseen, ConsistentRead: &consistent, ReturnConsumedCapacity: q.capacity}
 		f.Name("Key")
 		if f.Key(key); !q.Own {
@@ -32,7 +32,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		if err := f.end(in.TableName, q.capacity); err != nil {
 			return err
 		}
-		out, err := client.GetItem(ctx, in, q.Options)
+		out, err := client.GetItem(ctx, in, q.with[:]...)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 	err = r.read(ctx, operation, []string{g.Table}, func(ctx context.Context, q *request) (err error) {
 		var client Client
 		client, q.Own = r.reader(ctx, g.Strong)
-		f, capacity := newForm(&q.Call), q.capacity
+		f, capacity := newForm(q), q.capacity
 		if g.Units {
 			capacity = types.ReturnConsumedCapacityTotal
 		}
@@ -79,10 +79,10 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 		}
 		var out *dynamodb.QueryOutput
 		if scans {
-			scanned, failed := client.Scan(ctx, scanInput(g, in), q.Options)
+			scanned, failed := client.Scan(ctx, scanInput(g, in), q.with[:]...)
 			out, err = (*dynamodb.QueryOutput)(scanned), failed // they have the same fields
 		} else {
-			out, err = client.Query(ctx, &in, q.Options)
+			out, err = client.Query(ctx, &in, q.with[:]...)
 		}
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context, q *request) error {
 		q.Batch, q.Own = len(keys), r.Own
 		in := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys)), ReturnConsumedCapacity: q.capacity}
-		f := newForm(&q.Call)
+		f := newForm(q)
 		f.Part(`"TransactItems":[`)
 		for i, key := range keys {
 			f.Part(`{"Get":{`)
@@ -123,7 +123,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if err := f.end(nil, q.capacity); err != nil {
 			return err
 		}
-		out, err := r.Client.TransactGetItems(ctx, in, q.Options)
+		out, err := r.Client.TransactGetItems(ctx, in, q.with[:]...)
 		if err != nil {
 			return err
 		}

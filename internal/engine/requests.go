@@ -28,7 +28,7 @@ var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, 
 // single sends one action as a plain call and returns the image that the action asked for. An answer without the item that it asked
 // for, which exists, says nothing: a broken proxy may have made it. Some emulators return an empty map for a new item.
 func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.Returned, error) {
-	f := newForm(&q.Call)
+	f := newForm(q)
 	in, back := f.action(a), returns[a.Returns]
 	if a.Kind != plan.Put {
 		f.Name("ReturnValues")
@@ -44,7 +44,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.R
 			TableName: in.TableName, Item: in.Key, ConditionExpression: in.ConditionExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
 			ExpressionAttributeValues: in.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
 			ReturnConsumedCapacity: q.capacity,
-		}, q.Options)
+		}, q.with[:]...)
 		if err == nil {
 			q.answered(out.ResultMetadata, &q.WriteUnits, out.ConsumedCapacity)
 		}
@@ -54,7 +54,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.R
 			TableName: in.TableName, Key: in.Key, ConditionExpression: in.ConditionExpression, UpdateExpression: in.UpdateExpression,
 			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
 			ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure, ReturnValues: back, ReturnConsumedCapacity: q.capacity,
-		}, q.Options)
+		}, q.with[:]...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
@@ -65,7 +65,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.R
 			TableName: in.TableName, Key: in.Key, ConditionExpression: in.ConditionExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
 			ExpressionAttributeValues: in.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
 			ReturnValues: back, ReturnConsumedCapacity: q.capacity,
-		}, q.Options)
+		}, q.with[:]...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
@@ -98,7 +98,7 @@ func failsAbsent(c expr.Cond) bool {
 func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, q *request) error {
 	q.Batch = len(actions)
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: make([]types.TransactWriteItem, len(actions)), ReturnConsumedCapacity: q.capacity}
-	f := newForm(&q.Call)
+	f := newForm(q)
 	f.shown = make([]string, 0, 3*len(actions)+1) // a table and two expressions of each, and the token
 	f.Part(`"TransactItems":[`)
 	for i := range actions {
@@ -136,7 +136,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	if err := f.end(nil, q.capacity); err != nil {
 		return err
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, q.Options)
+	out, err := r.Client.TransactWriteItems(ctx, in, q.with[:]...)
 	if err == nil {
 		q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)
 	}

@@ -79,7 +79,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		}
 		var got response
 		k, err := r.try(ctx, &sent, operation, tables, func(ctx context.Context, q *request) (err error) {
-			if q.Own, q.Call.Watch = r.Own, q; plain {
+			if q.Own, q.watch[0], q.Call.Watch = r.Own, q.Watch, q.watch[:]; plain {
 				got.returned, err = r.single(ctx, a, q)
 				return err
 			}

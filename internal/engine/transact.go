@@ -287,7 +287,7 @@ func (t *transaction) oversized(ctx context.Context, refused error) (failed []Op
 func (t *transaction) done(returned plan.Returned) (err error) {
 	for i := range t.ops {
 		op := &t.ops[i]
-		if op.result, err = op.plan.Applied(op.plan, returned); err == nil && op.Old != nil {
+		if op.result, err = op.plan.Applied(op.plan, returned, &op.in); err == nil && op.Old != nil {
 			err = op.Old(op.result.Old)
 		}
 		if err != nil {
@@ -322,7 +322,7 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 		}
 		before := op.in.Learned.Outdated
 		op.in.Learned.Outdated = false
-		v := plan.Resolve(op.Op, op.plan, own, &op.in.Learned, op.in.Now)
+		v := plan.Resolve(op.Op, op.plan, own, &op.in)
 		outdated = outdated || op.in.Learned.Outdated
 		op.in.Learned.Outdated = op.in.Learned.Outdated || before
 		if !t.once {

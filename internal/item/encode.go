@@ -282,11 +282,19 @@ func (f *field) encode(c *Codec, v reflect.Value, a *Values) (types.AttributeVal
 		}
 		return &types.AttributeValueMemberM{Value: m}, nil
 	}
-	list := make([]types.AttributeValue, v.Len())
-	for i := range list {
-		list[i] = a.plain(v.Index(i), false)
+	var list struct { // one allocation for a short list
+		types.AttributeValueMemberL
+		room [4]types.AttributeValue
 	}
-	return &types.AttributeValueMemberL{Value: list}, nil
+	if n := v.Len(); n <= len(list.room) {
+		list.Value = list.room[:n:n]
+	} else {
+		list.Value = make([]types.AttributeValue, n)
+	}
+	for i := range list.Value {
+		list.Value[i] = a.plain(v.Index(i), false)
+	}
+	return &list.AttributeValueMemberL, nil
 }
 
 // EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"), in the memory of a, which

@@ -42,12 +42,12 @@ type composed struct {
 
 // Refused asks the actions that failed. The first failed main action decides, because the others were planned from the item that it
 // guards. Otherwise an error takes precedence over planning again.
-func (x *composed) Refused(p *Plan, f []Failure, l *Learned) (again Resolution) {
+func (x *composed) Refused(p *Plan, f []Failure, in *Input) (again Resolution) {
 	for i := range p.Actions {
 		if !f[i].Failed() {
 			continue
 		}
-		v := p.Actions[i].Refusal.Refused(f[i], l)
+		v := p.Actions[i].Refusal.Refused(f[i], in)
 		if v.Replan == nil || i < x.main {
 			return v
 		}
@@ -56,36 +56,37 @@ func (x *composed) Refused(p *Plan, f []Failure, l *Learned) (again Resolution) 
 	return again
 }
 
-func (x *composed) Applied(*Plan, Returned) (Result, error) { return x.result, nil }
+func (x *composed) Applied(*Plan, Returned, *Input) (Result, error) { return x.result, nil }
 
 // Compose makes one plan of the main actions of m and the actions that the entity's features add: the claims of unique values, and the
 // snapshots of history. A new item claims its values first, because a violation is the better error; every other write takes its
 // snapshots first.
 func Compose(m Mutation, main []Action, result Result) (*Plan, error) {
-	s, actions := m.Op.Schema, main
-	if len(s.Features) > 0 {
-		change := m // on the heap
-		var claims, states []Action
-		for _, g := range UniqueConstraints(s) {
-			more, err := g.Guard(&change)
-			if err != nil {
-				return nil, err
-			}
-			claims = append(claims, more...)
+	s, p := m.Op.Schema, Join(nil, len(main), result)
+	if len(s.Features) == 0 {
+		p.Actions = append(p.alone[:0], main...)
+		return p, nil
+	}
+	change := m // on the heap
+	var claims, states []Action
+	for _, g := range UniqueConstraints(s) {
+		more, err := g.Guard(&change)
+		if err != nil {
+			return nil, err
 		}
-		if h, ok := schema.Feature[Snapshotter](s); ok {
-			var err error
-			if states, err = h.Snapshots(&change); err != nil {
-				return nil, err
-			}
-		}
-		if m.Kind == Created {
-			actions = slices.Concat(main, claims, states)
-		} else {
-			actions = slices.Concat(main, states, claims)
+		claims = append(claims, more...)
+	}
+	if h, ok := schema.Feature[Snapshotter](s); ok {
+		var err error
+		if states, err = h.Snapshots(&change); err != nil {
+			return nil, err
 		}
 	}
-	return Join(actions, len(main), result), nil
+	if m.Kind != Created {
+		claims, states = states, claims
+	}
+	p.Actions = slices.Concat(main, claims, states)
+	return p, nil
 }
 
 // Join makes one plan of actions, which has the given result. The first main actions are of the entity itself, the others were planned from

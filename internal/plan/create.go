@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -100,7 +99,7 @@ func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
 	it, wrong := s.Codec.Encode(v)
-	op := Begin(s, table, "Create", v, it, spec)
+	op := new(Op).Begin(s, table, "Create", v, it, spec)
 	if op.Err != nil {
 		return op
 	}
@@ -114,20 +113,17 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		if err != nil {
 			return nil, err
 		}
-		return op.created(in, it, Result{Item: it, Given: v}, &absent{s, in.Now})
+		return op.created(in, it, Result{Item: it, Given: v}, absent{s})
 	}
 	return op
 }
 
-// absent is the Refusal of a Create that was planned at the time now.
-type absent struct {
-	s   *schema.Schema
-	now time.Time
-}
+// absent is the Refusal of a Create.
+type absent struct{ s *schema.Schema }
 
 // Refused implements Refusal: there is an item, or a condition of the caller did not hold.
-func (x *absent) Refused(f Failure, _ *Learned) Resolution {
-	if layout.Live(x.s, f.Image, x.now) {
+func (x absent) Refused(f Failure, in *Input) Resolution {
+	if layout.Live(x.s, f.Image, in.Now) {
 		return Resolution{Err: sentinel.ErrExists}
 	}
 	return Resolution{Err: sentinel.ErrConditionFailed}

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"reflect"
-	"time"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -16,7 +15,7 @@ import (
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
 // the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
-	op := Begin(s, table, "Delete", v, nil, spec)
+	op := new(Op).Begin(s, table, "Delete", v, nil, spec)
 	if len(spec.Changes) > 0 {
 		op.MoveWith(spec.Changes)
 	}
@@ -98,7 +97,7 @@ func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 		return nil, err
 	}
 	m := &Mutation{Kind: Deleted, Op: op, In: in, Old: in.Image}
-	main := []Action{{Kind: Delete, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}}
+	main := []Action{{Kind: Delete, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: asRead{op}}}
 	switch {
 	case op.SoftDeletes:
 		m.Kind = SoftDeleted
@@ -117,10 +116,7 @@ func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 }
 
 // existing is the Meaning of an action on an item that must exist, planned without reading it.
-type existing struct {
-	op  *Op
-	now time.Time
-}
+type existing struct{ op *Op }
 
 // direct plans an action on the item, if it exists and has not expired, is in the expected state, and meets the caller's conditions.
 func (op *Op) direct(in *Input, kind ActionKind) *Plan {
@@ -129,27 +125,31 @@ func (op *Op) direct(in *Input, kind ActionKind) *Plan {
 		returns = ReturnOld
 	}
 	cond := expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), op.If)...)
-	return &Plan{Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}, Meaning: &existing{op, in.Now}}
+	p := &Plan{alone: [1]Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}, Meaning: existing{op}}
+	p.Actions = p.alone[:]
+	return p
 }
 
-func (x *existing) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
-	switch live := layout.Live(x.op.Schema, f[0].Image, x.now); {
+func (x existing) Refused(_ *Plan, f []Failure, in *Input) Resolution {
+	switch live := layout.Live(x.op.Schema, f[0].Image, in.Now); {
 	case !live && x.op.IfPresent:
 		return Resolution{Result: &Result{}}
 	case !live:
-		return Resolution{Err: x.op.missing(x.now)}
+		return Resolution{Err: x.op.missing(in.Now)}
 	}
-	if err := x.op.CheckExpected(f[0].Image, x.now); err != nil {
+	if err := x.op.CheckExpected(f[0].Image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
 	if x.op.otherwiseStored(f[0].Image) {
-		l.ReadFirst = true
+		in.Learned.ReadFirst = true
 		return Resolution{Replan: sentinel.ErrConflict}
 	}
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-func (x *existing) Applied(_ *Plan, r Returned) (Result, error) { return Result{Old: r.Image}, nil }
+func (existing) Applied(_ *Plan, r Returned, _ *Input) (Result, error) {
+	return Result{Old: r.Image}, nil
+}
 
 // NewDeleteExpired plans what DynamoDB does at some time: the removal of other's item if it has expired. Nothing but that item is left
 // of such an entity.
@@ -164,7 +164,7 @@ func NewDeleteExpired(other *Op) *Op {
 
 // NewCheckExists plans a check that an item exists and meets conditions.
 func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []bind.Cond) *Op {
-	op := Begin(s, table, "CheckExists", v, nil, &bind.Options{If: conds})
+	op := new(Op).Begin(s, table, "CheckExists", v, nil, &bind.Options{If: conds})
 	op.ChecksOnly, op.Context = true, false
 	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) { return op.direct(in, Check), nil }
 	return op
@@ -172,7 +172,7 @@ func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []bin
 
 // NewCheckNotExists plans a check that there is no live item.
 func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
-	op := Begin(s, table, "CheckNotExists", v, nil, &bind.Options{})
+	op := new(Op).Begin(s, table, "CheckNotExists", v, nil, &bind.Options{})
 	op.ChecksOnly, op.Context = true, false
 	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 		return &Plan{

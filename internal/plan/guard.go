@@ -166,20 +166,16 @@ func (op *Op) missing(now time.Time) error {
 	return &Missing{op, sentinel.ErrNotFound}
 }
 
-// asRead is the Refusal of an action on op's item that is guarded by what was read: image, at the time now.
-type asRead struct {
-	op    *Op
-	image item.Item
-	now   time.Time
-}
+// asRead is the Refusal of an action on op's item that is guarded by what was read.
+type asRead struct{ op *Op }
 
 // Refused implements Refusal: the item is not in the expected state; or it is as it was read, so that the caller's conditions do not hold;
 // or it has changed, and the write is planned again.
-func (x *asRead) Refused(f Failure, _ *Learned) Resolution {
-	if err := x.op.CheckExpected(f.Image, x.now); err != nil {
+func (x asRead) Refused(f Failure, in *Input) Resolution {
+	if err := x.op.CheckExpected(f.Image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	if layout.SameState(x.op.Schema, x.image, f.Image) {
+	if layout.SameState(x.op.Schema, in.Image, f.Image) {
 		return Resolution{Err: sentinel.ErrConditionFailed}
 	}
 	return Resolution{Replan: sentinel.ErrConflict}

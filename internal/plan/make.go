@@ -43,8 +43,8 @@ func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (*Plan, error
 	return p, p.check(s)
 }
 
-// Resolve returns what a definite refusal of p means, a plan of op that was made at the time now.
-func Resolve(op *Op, p *Plan, f []Failure, l *Learned, now time.Time) Resolution {
+// Resolve returns what a definite refusal of p means, a plan of op that was made of in.
+func Resolve(op *Op, p *Plan, f []Failure, in *Input) Resolution {
 	s := op.Schema
 	if slices.ContainsFunc(f, func(f Failure) bool { return f.Hidden }) {
 		return Resolution{Replan: sentinel.ErrItemHidden}
@@ -57,16 +57,16 @@ func Resolve(op *Op, p *Plan, f []Failure, l *Learned, now time.Time) Resolution
 			return Resolution{Err: err}
 		}
 		if layout.Outdated(s, f[i].Image) {
-			l.Outdated = true
+			in.Learned.Outdated = true
 			return Resolution{Replan: sentinel.ErrConflict}
 		}
 	}
-	v := p.Refused(p, f, l)
+	v := p.Refused(p, f, in)
 	if op.Parts != nil && len(s.Folded) > 0 {
 		for i := range f {
 			err := layout.SameCase(s, op.Parts, f[i].Image)
 			switch {
-			case !f[i].Failed() || err == nil || !op.isOwn(&p.Actions[i]) || !layout.Live(s, f[i].Image, now):
+			case !f[i].Failed() || err == nil || !op.isOwn(&p.Actions[i]) || !layout.Live(s, f[i].Image, in.Now):
 			case errors.Is(v.Err, sentinel.ErrExists):
 				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
 			default:
@@ -74,7 +74,7 @@ func Resolve(op *Op, p *Plan, f []Failure, l *Learned, now time.Time) Resolution
 			}
 		}
 		if v.Next != nil {
-			op.guardCase(v.Next, now)
+			op.guardCase(v.Next, in.Now)
 		}
 	}
 	if v.Next != nil && !p.blind.IsZero() {

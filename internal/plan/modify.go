@@ -68,7 +68,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 // attempt. It sends what changed says; without a difference, a check of the caller's conditions on the item that was read, if there
 // are any.
 func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
-	op := Begin(s, table, "Modify", v, nil, spec)
+	op := new(Op).Begin(s, table, "Modify", v, nil, spec)
 	if op.Err != nil {
 		return op
 	}
@@ -117,7 +117,7 @@ func (op *Op) unchanged(in *Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
+	check := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: asRead{op}}
 	return Join([]Action{check}, 1, result), nil
 }
 
@@ -130,7 +130,7 @@ func Reverts(s *schema.Schema, a *schema.Attr) bool {
 // NewRevert plans a Put of the item with the content of an earlier state, which find finds. It changes every attribute
 // that differs and that an update may change. It sends what changed says.
 func NewRevert(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, find func(context.Context, layout.Reader, *Op, *Input) (item.Item, error)) *Op {
-	op := Begin(s, table, "Revert", v, nil, spec)
+	op := new(Op).Begin(s, table, "Revert", v, nil, spec)
 	if op.Err != nil {
 		return op
 	}

@@ -92,10 +92,10 @@ func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
 
 var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", sentinel.ErrReadBack)
 
-// Begin starts an operation on the item with the key of v, and compiles its conditions. v may be encoded already, as it; otherwise that
-// is nil. Mistakes are in the Err of the operation.
-func Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, spec *bind.Options) *Op {
-	op := &Op{Verb: verb, Schema: s, Table: table}
+// Begin makes op an operation on the item with the key of v, with compiled conditions. v may be encoded already, as it; otherwise that is
+// nil. Mistakes are in the Err of op, which it returns.
+func (op *Op) Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, spec *bind.Options) *Op {
+	op.Verb, op.Schema, op.Table = verb, s, table
 	op.Idempotent, op.SoleWriter, op.Context = spec.Idempotent, spec.SoleWriter, s.Contexts != nil
 	switch {
 	case len(spec.Errs) > 0:

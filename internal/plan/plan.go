@@ -25,16 +25,17 @@ type Plan struct {
 	EntityActions int       // how many of the first actions concern items of the entity; 0: all
 	Whole         bool      // decide on a refusal only after every action was evaluated, with no conflict
 	blind         time.Time // when it was made, if that was without reading the item
+	alone         [1]Action // room for Actions, so that a plan of one is one allocation
 	Meaning
 }
 
 // Meaning says what the answers to the actions of a plan mean.
 type Meaning interface {
-	// Refused decides what a definite refusal of p means. The failures are aligned with the actions. What they show about stored items is
-	// added to l.
-	Refused(p *Plan, f []Failure, l *Learned) Resolution
+	// Refused decides what a definite refusal of p means, which was made of in. The failures are aligned with the actions. What they show
+	// about stored items is added to in.Learned.
+	Refused(p *Plan, f []Failure, in *Input) Resolution
 	// Applied returns the result of p. returned is set for a lone action.
-	Applied(p *Plan, returned Returned) (Result, error)
+	Applied(p *Plan, returned Returned, in *Input) (Result, error)
 }
 
 // ActionKind selects the request of an action.
@@ -176,15 +177,15 @@ func (in *Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
 	return n
 }
 
-// Refusal decides what the refusal of one action means.
+// Refusal decides what the refusal of one action means, in a plan that was made of in.
 type Refusal interface {
-	Refused(f Failure, l *Learned) Resolution
+	Refused(f Failure, in *Input) Resolution
 }
 
 // Means is a Refusal that means the same whatever the item is.
 type Means Resolution
 
-func (x Means) Refused(Failure, *Learned) Resolution { return Resolution(x) }
+func (x Means) Refused(Failure, *Input) Resolution { return Resolution(x) }
 
 // Again is the Refusal of an action that is guarded by what was read: read and plan again.
 var Again = Means{Replan: sentinel.ErrConflict}
@@ -195,9 +196,9 @@ type Fixed struct {
 	IfRefused Resolution
 }
 
-func (x *Fixed) Refused(*Plan, []Failure, *Learned) Resolution { return x.IfRefused }
+func (x *Fixed) Refused(*Plan, []Failure, *Input) Resolution { return x.IfRefused }
 
-func (x *Fixed) Applied(*Plan, Returned) (Result, error) { return x.Result, nil }
+func (x *Fixed) Applied(*Plan, Returned, *Input) (Result, error) { return x.Result, nil }
 
 func Nothing(result Result) *Plan { return &Plan{Meaning: &Fixed{Result: result}} }
 

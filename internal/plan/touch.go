@@ -44,7 +44,7 @@ const composedOfMore = "an index key, or the condition of an index, is about the
 // UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
 // enough.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target, every time.Duration) *Op {
-	op := Begin(s, table, "Touch", v, nil, &bind.Options{})
+	op := new(Op).Begin(s, table, "Touch", v, nil, &bind.Options{})
 	if op.Err != nil {
 		return op
 	}
@@ -97,23 +97,20 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target
 		due := expr.Any(expr.Compare(expr.NotExists, a.Path), expr.Compare(expr.Le, a.Path, latest))
 		return &Plan{Actions: []Action{{
 			Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), due)...), WriteID: writeID,
-		}}, Meaning: &touched{s, in.Now}}, nil
+		}}, Meaning: touched{s}}, nil
 	}
 	return op
 }
 
 // touched is the Meaning of a touch.
-type touched struct {
-	s   *schema.Schema
-	now time.Time
-}
+type touched struct{ s *schema.Schema }
 
 // Refused implements Meaning: the attribute is recent enough, or there is no item.
-func (x *touched) Refused(_ *Plan, f []Failure, _ *Learned) Resolution {
-	if layout.Live(x.s, f[0].Image, x.now) {
+func (x touched) Refused(_ *Plan, f []Failure, in *Input) Resolution {
+	if layout.Live(x.s, f[0].Image, in.Now) {
 		return Skipped()
 	}
 	return Resolution{Err: sentinel.ErrNotFound}
 }
 
-func (x *touched) Applied(*Plan, Returned) (Result, error) { return Result{}, nil }
+func (touched) Applied(*Plan, Returned, *Input) (Result, error) { return Result{}, nil }

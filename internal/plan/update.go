@@ -15,9 +15,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
-// update is an Update with its compiled arguments. The changes and conditions of the caller are in the Changes and If of op.
+// update is an Update with its compiled arguments. The changes and conditions of the caller are in Changes and If.
 type update struct {
-	op             *Op
+	Op
 	guards         []expr.Cond   // that the changes can be made
 	derived        []expr.Change // the changes of expiry and index keys that follow, unless clockDependent
 	clockDependent bool          // the derived changes depend on the clock
@@ -26,11 +26,11 @@ type update struct {
 // NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
 // item, a read and a guarded Put of the whole item. Without changes it is a read.
 func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
-	op := Begin(s, table, "Update", v, nil, spec)
+	u := new(update)
+	op := u.Begin(s, table, "Update", v, nil, spec)
 	if op.Err != nil {
 		return op
 	}
-	u := &update{op: op}
 	op.Plan, op.AlsoDeleted = u.plan, s.SoftDeletes
 	if len(spec.Changes) == 0 { // as of a PATCH without fields
 		op.Read = true
@@ -78,7 +78,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 //
 // and a refusal shows what did not hold. Otherwise it is planned from the item that was read, and sends what changed says.
 func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
-	op, s := u.op, u.op.Schema
+	op, s := &u.Op, u.Schema
 	if in.Read {
 		if !layout.Live(s, in.Image, in.Now) {
 			return nil, op.missing(in.Now)
@@ -115,53 +115,50 @@ func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 		returns = ReturnOld
 	}
 	guards := append(append(op.present(make([]expr.Cond, 0, 8), in.Now), u.guards...), op.If)
-	return &Plan{Actions: []Action{{
+	p := &Plan{alone: [1]Action{{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(guards...), Returns: returns, WriteID: writeID,
-	}}, Meaning: &updated{u, in.Now}}, nil
+	}}, Meaning: u}
+	p.Actions = p.alone[:]
+	return p, nil
 }
 
-// updated is the Meaning of an Update that was planned without a read.
-type updated struct {
-	*update
-	now time.Time
-}
-
-func (x *updated) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
+// Refused is of an Update that was planned without a read.
+func (u *update) Refused(_ *Plan, f []Failure, in *Input) Resolution {
 	image := f[0].Image
-	if !layout.Live(x.op.Schema, image, x.now) {
-		return Resolution{Err: x.op.missing(x.now)}
+	if !layout.Live(u.Schema, image, in.Now) {
+		return Resolution{Err: u.missing(in.Now)}
 	}
-	if err := x.op.CheckExpected(image, x.now); err != nil {
+	if err := u.CheckExpected(image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	return x.unchangeable(image, l)
+	return u.unchangeable(image, &in.Learned)
 }
 
 // unchangeable returns why an update of a stored item was refused that has the expected version.
 func (u *update) unchangeable(image item.Item, l *Learned) Resolution {
-	if err := guardError(u.op.Schema, u.op.Changes, image); err != nil {
+	if err := guardError(u.Schema, u.Changes, image); err != nil {
 		return Resolution{Err: err}
 	}
-	switch null, err := typeMismatch(u.op.Schema, image, u.op.Changes); {
+	switch null, err := typeMismatch(u.Schema, image, u.Changes); {
 	case err != nil:
 		return Resolution{Err: err}
-	case null, u.op.otherwiseStored(image):
+	case null, u.otherwiseStored(image):
 		l.ReadFirst = true
 		return Resolution{Replan: sentinel.ErrConflict}
 	}
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-func (x *updated) Applied(p *Plan, r Returned) (Result, error) {
+func (u *update) Applied(p *Plan, r Returned, _ *Input) (Result, error) {
 	switch {
-	case x.op.Old != nil && (r.Proven || r.Again):
+	case u.Old != nil && (r.Proven || r.Again):
 		return Result{}, errOldLost
 	case !r.New.Missing():
 		return Result{Stored: r.New}, nil
 	case r.Image == nil:
-		return Result{Item: x.op.known(p.Actions[0].Changes)}, nil
-	case x.op.Old != nil:
-		return x.op.fromOld(r, p.Actions[0].Changes)
+		return Result{Item: u.known(p.Actions[0].Changes)}, nil
+	case u.Old != nil:
+		return u.fromOld(r, p.Actions[0].Changes)
 	}
 	return Result{Item: r.Image}, nil
 }
@@ -169,18 +166,18 @@ func (x *updated) Applied(p *Plan, r Returned) (Result, error) {
 // derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
 // stored item.
 func (u *update) derive(changes []expr.Change, in *Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = expiryChanges(u.op.Schema, changes, u.op.Parts, in, bind.OnUpdate)
+	follow, needRead, err = expiryChanges(u.Schema, changes, u.Parts, in, bind.OnUpdate)
 	if err != nil {
 		return nil, false, err
 	}
-	keys, partly, err := bind.SyncIndexKeys(u.op.Schema, u.op.Parts, append(slices.Clone(changes), follow...), bind.SomeParts)
+	keys, partly, err := bind.SyncIndexKeys(u.Schema, u.Parts, append(slices.Clone(changes), follow...), bind.SomeParts)
 	return append(follow, keys...), needRead || partly, err
 }
 
 // owned returns the changes of the attributes that the library keeps.
 func (u *update) owned(in *Input) ([]expr.Change, error) {
 	var out []expr.Change
-	s := u.op.Schema
+	s := u.Schema
 	if a := s.UpdatedAt; a != nil {
 		av, err := a.Format.Value(in.Now)
 		if err != nil {
@@ -256,7 +253,7 @@ func (op *Op) changed(in *Input, it item.Item) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	put := Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, op.If), WriteID: WriteID(s, in), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
+	put := Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, op.If), WriteID: WriteID(s, in), Pin: pin, Refusal: asRead{op}}
 	return Compose(Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Action{put}, Result{Item: it, Old: in.Image})
 }
 

@@ -37,7 +37,8 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		verb, kind = "Put", bind.OnPut
 	}
 	it, wrong := s.Codec.Encode(v)
-	op := Begin(s, table, verb, v, it, spec)
+	u := &upsert{value: v, kind: kind}
+	op := u.Begin(s, table, verb, v, it, spec)
 	if op.Err != nil {
 		return op
 	}
@@ -63,7 +64,7 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	if op.Err = err; err != nil {
 		return op
 	}
-	u := &upsert{update{op: op}, v, given, extra, kind}
+	u.given, u.extra = given, extra
 	op.Changes = make([]expr.Change, 0, len(s.Attrs)+len(extra))
 	for _, a := range s.Attrs {
 		if s.PK.Attr == a.Name || s.SK != nil && s.SK.Attr == a.Name || a.IsOwned || a.Append || a.Clock || len(extra) > 0 && bind.ChangeOf(extra, a.Name) != nil {
@@ -112,8 +113,8 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
 func (u *upsert) known(expiry []expr.Change) item.Item {
-	it := item.Clone(u.op.Parts)
-	for _, list := range [][]expr.Change{u.op.Changes, expiry} {
+	it := item.Clone(u.Parts)
+	for _, list := range [][]expr.Change{u.Changes, expiry} {
 		for _, c := range list {
 			switch {
 			case len(c.Path) > 1:
@@ -129,13 +130,13 @@ func (u *upsert) known(expiry []expr.Change) item.Item {
 
 // withCreated returns a copy of the changes with that of created_at, which only a new item gets, and room for what the library adds.
 func (u *upsert) withCreated(in *Input) ([]expr.Change, error) {
-	changes := append(make([]expr.Change, 0, len(u.op.Changes)+len(u.derived)+7), u.op.Changes...)
-	a := u.op.Schema.CreatedAt
+	changes := append(make([]expr.Change, 0, len(u.Changes)+len(u.derived)+7), u.Changes...)
+	a := u.Schema.CreatedAt
 	if a == nil {
 		return changes, nil
 	}
 	av, err := a.Format.Value(in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: a.Path, Value: av}), bind.ValueError(u.op.Schema, a, err)
+	return append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: a.Path, Value: av}), bind.ValueError(u.Schema, a, err)
 }
 
 // derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
@@ -150,12 +151,12 @@ func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err err
 		return nil, false, err
 	}
 	changes = append(changes, owned...)
-	if follow, needRead, err = expiryChanges(u.op.Schema, changes, u.op.Parts, in, u.kind); err != nil {
+	if follow, needRead, err = expiryChanges(u.Schema, changes, u.Parts, in, u.kind); err != nil {
 		return nil, false, err
 	}
 	// Index keys depend on all of these. The values of what is removed are known.
 	changes = slices.DeleteFunc(append(changes, follow...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 })
-	keys, partly, err := bind.SyncIndexKeys(u.op.Schema, u.known(follow), changes, bind.MayCreate)
+	keys, partly, err := bind.SyncIndexKeys(u.Schema, u.known(follow), changes, bind.MayCreate)
 	return append(follow, keys...), needRead || partly, err
 }
 
@@ -166,7 +167,7 @@ func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err err
 // and a refusal shows what did not hold; over an item that has expired it is planned again as a creation. Planned from the item that was
 // read, it sends what changed says, and what created says if that is absent.
 func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
-	op, s := u.op, u.op.Schema
+	op, s := &u.Op, u.Schema
 	switch {
 	case op.ExpectNone, in.Learned.Expired, in.Read && !layout.Live(s, in.Image, in.Now):
 		return u.create(in)
@@ -217,23 +218,17 @@ func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, err
 	case s.Replaces:
 		returns = ReturnNothing // the changes are the new item
 	}
-	var p struct { // one allocation
-		Plan
-		upserted
-		action [1]Action
-	}
-	p.action[0] = Action{
+	p := &Plan{alone: [1]Action{{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), op.If)...),
 		Returns: returns, WriteID: writeID,
-	}
-	p.upserted = upserted{u, in.Now, in.Joined}
-	p.Plan = Plan{Actions: p.action[:], Meaning: &p.upserted}
-	return &p.Plan, nil
+	}}, Meaning: u}
+	p.Actions = p.alone[:]
+	return p, nil
 }
 
 // create plans the creation of the item.
 func (u *upsert) create(in *Input) (*Plan, error) {
-	op := u.op
+	op := &u.Op
 	if op.Expect != nil {
 		return nil, op.missing(in.Now)
 	}
@@ -247,65 +242,56 @@ func (u *upsert) create(in *Input) (*Plan, error) {
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
 		return nil, err
 	}
-	return op.created(in, it, Result{Item: it, Created: true}, &creating{op, in.Now})
+	return op.created(in, it, Result{Item: it, Created: true}, creating{op})
 }
 
-// creating is the Refusal of an Upsert or Put that was planned at the time now, when there was no item.
-type creating struct {
-	op  *Op
-	now time.Time
-}
+// creating is the Refusal of an Upsert or Put that was planned when there was no item.
+type creating struct{ op *Op }
 
 // Refused implements Refusal: there is an item now, which is read; or a condition of the caller did not hold.
-func (x *creating) Refused(f Failure, l *Learned) Resolution {
-	if err := x.op.CheckExpected(f.Image, x.now); err != nil {
+func (x creating) Refused(f Failure, in *Input) Resolution {
+	if err := x.op.CheckExpected(f.Image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	if layout.Live(x.op.Schema, f.Image, x.now) {
-		l.Expired = false
+	if layout.Live(x.op.Schema, f.Image, in.Now) {
+		in.Learned.Expired = false
 		return Resolution{Replan: sentinel.ErrConflict}
 	}
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-// upserted is the Meaning of an Upsert or Put that was planned without a read.
-type upserted struct {
-	*upsert
-	now    time.Time
-	joined bool
-}
-
-func (x *upserted) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
+// Refused is of an Upsert or Put that was planned without a read.
+func (u *upsert) Refused(_ *Plan, f []Failure, in *Input) Resolution {
 	image := f[0].Image
-	if err := x.op.CheckExpected(image, x.now); err != nil {
+	if err := u.CheckExpected(image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	if image != nil && !layout.Live(x.op.Schema, image, x.now) {
-		if holds, _ := x.op.If.OnNone(); !holds && !x.op.Schema.Options.Derived {
+	if image != nil && !layout.Live(u.Schema, image, in.Now) {
+		if holds, _ := u.If.OnNone(); !holds && !u.Schema.Options.Derived {
 			return Resolution{Err: sentinel.ErrConditionFailed}
 		}
-		l.Expired = true
+		in.Learned.Expired = true
 		return Resolution{Replan: sentinel.ErrConflict}
 	}
-	return x.unchangeable(image, l)
+	return u.unchangeable(image, &in.Learned)
 }
 
 // Applied computes the new item from the image before the write.
-func (x *upserted) Applied(p *Plan, r Returned) (result Result, err error) {
-	s, sent := x.op.Schema, p.Actions[0].Changes
+func (u *upsert) Applied(p *Plan, r Returned, in *Input) (result Result, err error) {
+	s, sent := u.Schema, p.Actions[0].Changes
 	switch returns := p.Actions[0].Returns; {
 	case returns == ReturnNothing && s.UpdatedAt == nil && s.Contexts == nil:
-		return Result{Item: x.given, Given: x.value}, nil
-	case x.joined, returns == ReturnNothing:
+		return Result{Item: u.given, Given: u.value}, nil
+	case in.Joined, returns == ReturnNothing:
 		r.New.Release()
-		return Result{Item: x.op.known(sent)}, nil
+		return Result{Item: u.Op.known(sent)}, nil
 	case returns == ReturnNew:
 		return Result{Item: r.Image, Stored: r.New}, nil
 	case !r.Proven && !r.Again:
-		return x.op.fromOld(r, sent)
+		return u.fromOld(r, sent)
 	}
 	result.Item = r.Image
-	if result.Created, err = x.created(r, sent); err != nil {
+	if result.Created, err = u.created(r, sent); err != nil {
 		return Result{}, err
 	}
 	if r.Again {
@@ -313,7 +299,7 @@ func (x *upserted) Applied(p *Plan, r Returned) (result Result, err error) {
 			return Result{}, err
 		}
 	}
-	if x.op.Old != nil && !result.Created {
+	if u.Old != nil && !result.Created {
 		return Result{}, errOldLost
 	}
 	return result, nil
@@ -327,13 +313,13 @@ var errCreated = errors.New("the item was written; whether this write created it
 // would have continued its version; only over one from before the entity had versions it looks the same, and counts as created.
 // Without a version, another write could have stored the same values at the same time.
 func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
-	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
+	fresh, err := expr.Apply(item.Clone(u.Key), changes)
 	if err != nil {
 		return false, err
 	}
 	created := item.Equal(&types.AttributeValueMemberM{Value: r.Image}, &types.AttributeValueMemberM{Value: fresh})
 	switch {
-	case !created || u.op.Schema.Version != nil:
+	case !created || u.Schema.Version != nil:
 		return created, nil
 	case r.Again:
 		return false, fmt.Errorf("%w: %w", sentinel.ErrReadBack, errCreated)

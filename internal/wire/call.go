@@ -34,10 +34,8 @@ type Call struct {
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
-	// Watch adds to the steps of the request, if it is not nil.
-	Watch interface {
-		Watch(*middleware.Stack) error
-	}
+	// Watch adds to the steps of the request.
+	Watch []func(*middleware.Stack) error
 
 	*awsjson.Protocol // the SDK's, whose place the call takes
 
@@ -56,8 +54,10 @@ func Ours(o *dynamodb.Options) bool {
 
 // Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
-	if o.Retryer = (aws.NopRetryer{}); c.Watch != nil {
-		o.APIOptions = append(o.APIOptions, c.Watch.Watch)
+	if o.Retryer = (aws.NopRetryer{}); len(o.APIOptions) == 0 {
+		o.APIOptions = c.Watch
+	} else {
+		o.APIOptions = append(o.APIOptions, c.Watch...)
 	}
 	if !c.Own {
 		if !Ours(o) {
