@@ -64,11 +64,6 @@ func (c *constraint) SortKey() string { return c.key.Prefix }
 // EntityName returns the entity name that is stored in a sentinel.
 func (c *constraint) EntityName() string { return c.s.Name + layout.SentinelMark + c.name }
 
-// claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
-func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
-	return expr.Any(c.s.Absent, layout.OwnedBy(c.s, primary), layout.HasExpired(c.s, now))
-}
-
 // ClaimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
 // never.
 func (c *constraint) ClaimEnd(owner item.Item, now time.Time) types.AttributeValue {
@@ -186,10 +181,12 @@ func (c *constraint) held(m *plan.Mutation) expr.Cond {
 	return own
 }
 
-// put returns the put of the sentinel under k for the item of m.
+// put returns the put of the sentinel under k for the item of m, if the value is unclaimed, claimed by the item itself, or the claim has
+// expired.
 func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
 	a := c.Put(m.In, m.Op.Table, k, m.Op.Key, ttl)
-	a.Cond, a.Claims = c.claimable(m.Op.Key, m.In.Now), true
+	claimable := expr.Any(c.s.Absent, layout.OwnedBy(c.s, m.Op.Key), layout.HasExpired(c.s, m.In.Now))
+	a.Cond, a.Claims = claimable, true
 	return a
 }
 

@@ -179,19 +179,11 @@ func (t *Template) beginning(head string, i int, v Value) Range {
 		return Range{Op: Empty} // such a part cannot be composed
 	}
 	r := prefix(head + text)
-	// The end of text may match the literal instead of the part.
-	r.Filter = r.Op == Prefix && overlaps(text, literal)
-	return r
-}
-
-// overlaps reports whether the end of text could be the beginning of literal, or literal the end of text.
-func overlaps(text, literal string) bool {
-	for n := min(len(text), len(literal)); n > 0; n-- {
-		if strings.HasSuffix(text, literal[:n]) {
-			return true
-		}
+	// The end of text may match the literal instead of the part: the whole literal, or the beginning of it.
+	for n := min(len(text), len(literal)); n > 0 && r.Op == Prefix; n-- {
+		r.Filter = r.Filter || strings.HasSuffix(text, literal[:n])
 	}
-	return false
+	return r
 }
 
 // between returns the range of a comparison of the part of segment i, after head.
