@@ -155,11 +155,11 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) (f
 // if DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed.
 // Errors: *[InputError] before any request; *[UnprocessedError]; *[DecodeError].
 func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
-	parts, err := db.loadings(loads)
-	if err != nil {
-		return nil, err
-	}
 	err = db.measure(ctx, "BatchGet", len(loads), func(ctx context.Context) error {
+		parts, err := db.loadings(loads)
+		if err != nil {
+			return &Error{Verb: "BatchGet", Err: err}
+		}
 		keys := make([]engine.Key, len(parts))
 		for i, l := range parts {
 			if keys[i] = l.key; l.err != nil {
