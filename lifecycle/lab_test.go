@@ -83,12 +83,6 @@ func (h *lab) run(t *testing.T, attr string, changes []change) {
 	}
 }
 
-// second is the error of a verb that returns an item too.
-func second[T any](_ T, err error) error { return err }
-
-// third is the error of an upsert.
-func third[T any](_ T, _ bool, err error) error { return err }
-
 // unwatched opens another store of T on the table of the lab, whose requests no test holds back.
 func unwatched[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -164,17 +163,9 @@ func (b *browsing) ask(ctx context.Context, p *part, limit int32) error {
 		limit = min(limit*4, 1000)
 		b.cost.add(out.ConsumedCapacity)
 		b.out.Read += int(out.ScannedCount)
-		p.head, p.last, p.ended = itemsOf(out.Items), out.LastEvaluatedKey, len(out.LastEvaluatedKey) == 0
+		p.head, p.last, p.ended = out.Items, out.LastEvaluatedKey, len(out.LastEvaluatedKey) == 0
 	}
 	return nil
-}
-
-func itemsOf(answer []map[string]types.AttributeValue) []item.Item {
-	all := make([]item.Item, len(answer))
-	for i, it := range answer {
-		all[i] = it
-	}
-	return all
 }
 
 // precedes reports whether an item comes before another on the page.
