@@ -63,6 +63,7 @@ func TestStudio_PagesOfShards(t *testing.T) {
 	for _, path := range []string{"/browse?entity=Job&index=byState&p.state=on", "/browse?entity=Job&index=byState&p.state=on&desc=1", "/browse?entity=Job&index=verbatim&p.state=on"} {
 		pages := g.walked(g.open(path))
 		require.Len(t, pages, (n+24)/25, path)
+		require.Regexp(t, "where [^\n]+#0&?[^\n]*(\n  from the end)?\n  and the same in [0-9]+ other partitions?, merged", pages[0].text)
 		var ids []string
 		var ranks []int
 		for _, p := range pages {

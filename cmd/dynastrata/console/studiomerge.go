@@ -111,7 +111,12 @@ func (b *browsing) parts(g given, places []partPlace) (all []*part, err error) {
 		if p.in, err = b.input(); err != nil {
 			return nil, err
 		}
-		if b.words("Query", p.in, filter); places != nil {
+		if b.out.Plan == "" {
+			if b.words("Query", p.in, filter); len(keys) > 1 {
+				b.out.Plan += fmt.Sprintf("\n  and the same in %s, merged in the order of the sort key", count(len(keys)-1, "other partition"))
+			}
+		}
+		if places != nil {
 			p.ended = places[i].End
 			if places[i].After != nil {
 				if p.after, err = position(places[i].After); err != nil {
