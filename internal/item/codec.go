@@ -84,12 +84,7 @@ func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, e
 		}
 		fv = fv.Elem()
 	}
-	var t time.Time
-	if fv.CanAddr() && fv.Type() == timeType { // not copied to the heap
-		t = *fv.Addr().Interface().(*time.Time)
-	} else {
-		t = fv.Convert(timeType).Interface().(time.Time)
-	}
+	t := timeIn(fv)
 	if t.IsZero() && f.OmitEmpty {
 		return nil, nil
 	}
@@ -104,6 +99,14 @@ func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, e
 		return a.text(text), nil
 	}
 	return a.number(text), nil
+}
+
+// timeIn returns the time fv, without a copy on the heap if it can be addressed.
+func timeIn(fv reflect.Value) time.Time {
+	if fv.CanAddr() && fv.Type() == timeType {
+		return *fv.Addr().Interface().(*time.Time)
+	}
+	return fv.Convert(timeType).Interface().(time.Time)
 }
 
 // decodeEach is Decode by attributevalue, one attribute after the other in the order of their names.

@@ -402,16 +402,20 @@ func TestRead_TakesFromTheGivenValueWhatTheItemHasAsWell(t *testing.T) {
 		Name    string  `dynamodbav:"name"`
 		Rest    float64 `dynamodbav:"rest,omitempty"`
 		Version int     `dynamodbav:"version"`
+		Tags    []string
+		At      time.Time
 	}
-	c := &item.Codec{Kept: []string{"version"}}
+	c := &item.Codec{Kept: []string{"version"}, Times: []item.TimeField{{Index: []int{4}, Attr: "At", Format: key.Second}}}
 	require.True(t, c.Compile(reflect.TypeFor[counter]()))
-	given := counter{Name: "a", Rest: math.Copysign(0, -1), Version: 7}
+	at := time.Date(2026, 4, 22, 12, 0, 0, 5e8, time.FixedZone("", 3600))
+	given := counter{Name: "a", Rest: math.Copysign(0, -1), Version: 7, Tags: []string{"x"}, At: at}
 	it, err := c.Encode(reflect.ValueOf(given))
 	require.NoError(t, err)
 	it["version"] = item.N("1") // by the library
 	delete(it, "name")          // which is not asked
 	var got counter
 	require.NoError(t, c.Read(wire.Of(it), reflect.ValueOf(given), reflect.ValueOf(&got)))
-	require.Equal(t, counter{Name: "a", Version: 1}, got)
+	given.Tags[0] = "y" // the result has a list of its own
+	require.Equal(t, counter{Name: "a", Version: 1, Tags: []string{"x"}, At: at.UTC().Truncate(time.Second)}, got)
 	require.False(t, math.Signbit(got.Rest), "minus zero is left out, and zero comes back")
 }

@@ -43,17 +43,43 @@ func (c *Codec) Compile(t reflect.Type) bool {
 	}
 	for i := range l.fields {
 		f := &l.fields[i]
-		f.same = f.part == nil && factsOf(t).fields[i].comesBack() && c.textField(f.name) == nil && !slices.Contains(c.Kept, f.name)
+		if f.part == nil && c.textField(f.name) == nil && !slices.Contains(c.Kept, f.name) {
+			f.again = factsOf(t).fields[i].again(c.timeField(f.name))
+		}
 	}
 	return true
 }
 
-// comesBack reports whether a value of f is decoded as it was encoded.
-func (f *field) comesBack() bool {
-	k := f.typ.Kind()
+// again returns what sets dst, which is zero, to the value of f that decoding what given was encoded to would give. It returns nil if
+// only decoding shows it. at is the format of a time.
+func (f *field) again(at *TimeField) func(given, dst reflect.Value) {
+	elem := f.typ
+	if k := elem.Kind(); k == reflect.Pointer || k == reflect.Slice || k == reflect.Map {
+		elem = elem.Elem()
+	}
+	k := elem.Kind()
 	basic := k == reflect.String || k >= reflect.Bool && k <= reflect.Float64 && k != reflect.Uintptr
-	minusZero := f.omitEmpty && (k == reflect.Float32 || k == reflect.Float64)
-	return f.form == asPlain && basic && !f.asNumber && !minusZero && len(f.index) == 1 && !reflect.PointerTo(f.typ).Implements(unmarshalerType)
+	minusZero := f.omitEmpty && elem == f.typ && (k == reflect.Float32 || k == reflect.Float64)
+	switch {
+	case len(f.index) > 1:
+	case at != nil && f.typ == timeType:
+		return func(given, dst reflect.Value) { setTime(dst, at.Format.Truncate(timeIn(given))) }
+	case !basic || minusZero || f.asNumber || reflect.PointerTo(f.typ).Implements(unmarshalerType) || reflect.PointerTo(elem).Implements(unmarshalerType):
+	case f.form == asPlain && elem == f.typ:
+		return func(given, dst reflect.Value) { dst.Set(given) }
+	case f.form == asList:
+		return func(given, dst reflect.Value) {
+			if n := given.Len(); n > 0 {
+				dst.Grow(n)
+				dst.SetLen(n)
+				dst.SetCap(n)
+				reflect.Copy(dst, given)
+			} else if !given.IsNil() {
+				dst.Set(reflect.MakeSlice(f.typ, 0, 0))
+			}
+		}
+	}
+	return nil
 }
 
 // Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode]. given, if it is valid, is a
@@ -99,9 +125,9 @@ type attribute struct {
 	name     string
 	index    []int
 	decode   decoder
-	keepNull bool     // NULL is as if the attribute were absent
-	same     bool     // an item has what the value had from which it was encoded
-	part     *KeyPart // nil for a field that is not part of a key
+	keepNull bool                           // NULL is as if the attribute were absent
+	again    func(given, dst reflect.Value) // see field.again; nil for a field that is always decoded
+	part     *KeyPart                       // nil for a field that is not part of a key
 }
 
 // set decodes v into the field of dst.
@@ -130,8 +156,8 @@ func (l *structLayout) decode(it wire.Item, given, dst reflect.Value) bool {
 		switch {
 		case done[i]:
 			continue
-		case f.same && given.IsValid():
-			dst.Field(f.index[0]).Set(given.Field(f.index[0]))
+		case f.again != nil && given.IsValid():
+			f.again(given.Field(f.index[0]), dst.Field(f.index[0]))
 			continue
 		}
 		av, stored := m[f.name]
