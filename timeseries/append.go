@@ -44,9 +44,8 @@ type Result[T any] struct {
 // consistently, once for all results of a series in one AppendAll: that is so if the event was applied. Later calls return
 // the same item. In a transaction it returns what the event sets, without a read.
 //
-// It costs one request or none. Errors: entity.ErrNotFound if there is no item, because it was removed since, or a condition
-// did not hold without one, or an error left the append undecided; those of a read; *entity.InputError for a series with
-// current:"none".
+// It costs one request or none. Errors: entity.ErrNotFound if there is no item, because it was removed since, or a condition did not hold
+// without one, or an error left the append undecided; those of a read; *entity.InputError for a series with current:"none".
 func (r Result[T]) Current(ctx context.Context) (v T, err error) {
 	if r.current == nil {
 		return v, entity.ErrNotFound
@@ -250,13 +249,13 @@ func (x appending) Refused(p *plan.Plan, failed []plan.Failure, in *plan.Input) 
 	case stored.Failed() && !x.equals(stored.Image):
 		why = Collision
 	case stored.Failed() && !current.Failed() && !in.Joined && !x.e.noCurrent: // the current item is older than the stored event: update it
-		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{p.Actions[0], x.check()}, Whole: true, Meaning: &repairing{x.event, stored.Image}}}
+		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{p.Actions[0], x.check()}, Whole: true, Meaning: &settling{event: x.event, stored: stored.Image}}}
 	case stored.Failed():
 		why = Duplicate
 	case !older:
 		why = ConditionFailed
 	case x.e.record && !in.Joined:
-		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{x.kept(p.Actions[1].WriteID), p.Actions[1]}, Whole: true, Meaning: &recording{x.event, current.Image}}}
+		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{x.kept(p.Actions[1].WriteID), p.Actions[1]}, Whole: true, Meaning: &settling{event: x.event, current: current.Image}}}
 	}
 	if in.Joined {
 		return plan.Resolution{Err: &NotAppliedError{why}}
@@ -264,45 +263,32 @@ func (x appending) Refused(p *plan.Plan, failed []plan.Failure, in *plan.Input) 
 	return done(notApplied(why, current.Image, stored.Image))
 }
 
-// repairing is the Meaning of a plan that brings the current item up to an event that is already stored, which is checked.
-type repairing struct {
+// settling is the Meaning of the plan that follows a refused append. With stored it brings the current item up to that event, which is
+// checked; without, it stores a late event in the history of current.
+type settling struct {
 	*event
-	stored item.Item
+	current, stored item.Item
 }
 
-func (x *repairing) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
+func (x *settling) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
 	f, err := x.opened(failed)
-	switch {
-	case err != nil:
+	if err != nil {
 		return plan.Resolution{Err: err}
-	case f[1].Failed():
-		return plan.Resolution{Replan: sentinel.ErrConflict} // the event has been removed meanwhile
 	}
-	return done(notApplied(Duplicate, f[0].Image, x.stored))
-}
-
-func (x *repairing) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
-	return notApplied(Duplicate, nil, x.stored), nil
-}
-
-// recording is the Meaning of a plan that stores a late event in the history of an existing item.
-type recording struct {
-	*event
-	current item.Item
-}
-
-func (x *recording) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) plan.Resolution {
-	f, err := x.opened(failed)
-	switch {
-	case err != nil:
-		return plan.Resolution{Err: err}
-	case f[0].Failed():
-		return plan.Resolution{Replan: sentinel.ErrConflict} // the item has been removed meanwhile
+	current, stored, condition := x.current, f[1].Image, f[0]
+	if x.stored != nil {
+		current, stored, condition = f[0].Image, x.stored, f[1]
 	}
-	return done(x.duplicate(x.current, f[1].Image))
+	if condition.Failed() { // the current item, or the event, has been removed meanwhile
+		return plan.Resolution{Replan: sentinel.ErrConflict}
+	}
+	return done(x.duplicate(current, stored))
 }
 
-func (x *recording) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
+func (x *settling) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
+	if x.stored != nil {
+		return notApplied(Duplicate, nil, x.stored), nil
+	}
 	return notApplied(LateRecorded, x.current, nil), nil
 }
 

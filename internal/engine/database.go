@@ -50,8 +50,7 @@ func DatabaseOf(db DatabaseHandle) *Database {
 	return db.database()
 }
 
-// Add declares s on the table with this physical name. It returns an error if s conflicts with the entities of the
-// table.
+// Add declares s on the table with this physical name. It returns an error if s conflicts with the entities of the table.
 func (d *declarations) Add(table string, s *schema.Schema) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,18 +98,4 @@ func (d *declarations) View(name, print string) bool {
 	}
 	d.views[name] = print
 	return true
-}
-
-// Schemas returns the entities of a database, by table and in declaration order. It returns an error if the database was
-// not opened.
-func Schemas(db DatabaseHandle) ([]*schema.Schema, error) {
-	d := DatabaseOf(db)
-	if d == nil {
-		return nil, Unopened(reflect.TypeOf(db))
-	}
-	var all []*schema.Schema
-	for _, t := range d.Tables() {
-		all = append(all, t.Entities...)
-	}
-	return all, nil
 }

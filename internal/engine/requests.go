@@ -94,6 +94,9 @@ func failsAbsent(c expr.Cond) bool {
 	return c.DatabaseOnly() == "" && !c.Holds(nil)
 }
 
+// openings are the texts with which actions begin in a transaction.
+var openings = [...]string{plan.Put: `{"Put":{`, plan.Update: `{"Update":{`, plan.Delete: `{"Delete":{`, plan.Check: `{"ConditionCheck":{`}
+
 // together sends actions as one transaction under token.
 func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, q *request) error {
 	q.Batch = len(actions)
@@ -102,28 +105,23 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	f.shown = make([]string, 0, 3*len(actions)+1) // a table and two expressions of each, and the token
 	f.Part(`"TransactItems":[`)
 	for i := range actions {
-		switch a, w := &actions[i], &in.TransactItems[i]; a.Kind {
+		a, w := &actions[i], &in.TransactItems[i]
+		f.Part(openings[a.Kind])
+		switch p := f.action(a); a.Kind {
 		case plan.Put:
-			f.Part(`{"Put":{`)
-			p := f.action(a)
 			w.Put = &types.Put{
 				TableName: p.TableName, Item: p.Key, ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
 				ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
 			}
 		case plan.Update:
-			f.Part(`{"Update":{`)
-			p := f.action(a)
-			w.Update = &p
+			update := p // on the heap
+			w.Update = &update
 		case plan.Delete:
-			f.Part(`{"Delete":{`)
-			p := f.action(a)
 			w.Delete = &types.Delete{
 				TableName: p.TableName, Key: p.Key, ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
 				ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
 			}
 		default:
-			f.Part(`{"ConditionCheck":{`)
-			p := f.action(a)
 			w.ConditionCheck = &types.ConditionCheck{
 				TableName: p.TableName, Key: p.Key, ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
 				ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
@@ -165,9 +163,8 @@ func (r *Runner) Repeat(ctx context.Context, operation, table string, send func(
 	})
 }
 
-// indexError returns an *IndexError if a read failed because of its index, and err otherwise. DynamoDB's error is a
-// ValidationException, as for many mistakes, and only its text shows the reason, so this asks for the table's indexes. If that
-// fails, it returns err.
+// indexError returns an *IndexError if a read failed because of its index, and err otherwise. DynamoDB's error is a ValidationException, as
+// for many mistakes, and only its text shows the reason, so this asks for the table's indexes. If that fails, it returns err.
 func (r *Runner) indexError(ctx context.Context, table, index string, err error) error {
 	var api smithy.APIError
 	if !errors.As(err, &api) || api.ErrorCode() != "ValidationException" {

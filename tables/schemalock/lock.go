@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,12 +59,16 @@ func (e Entity) value(what string) (string, bool) {
 // Of returns the lock of the current declarations on db. Declare every store of the program first. Of does no I/O and needs
 // no client. For a database that was not opened, see [Lock.Err].
 func Of(db *entity.DB) Lock {
-	schemas, err := engine.Schemas(db)
-	l := Lock{mistake: err}
-	for _, s := range schemas {
-		if s.Options.Derived {
-			l.Derived = append(l.Derived, derivedOf(s))
-		} else {
+	d, l := engine.DatabaseOf(db), Lock{}
+	if d == nil {
+		return Lock{mistake: engine.Unopened(reflect.TypeOf(db))}
+	}
+	for _, t := range d.Tables() {
+		for _, s := range t.Entities {
+			if s.Options.Derived {
+				l.Derived = append(l.Derived, derivedOf(s))
+				continue
+			}
 			e := entityOf(s)
 			if e.upgradesFrom = noUpgrade; len(s.Upgrades) > 0 {
 				e.upgradesFrom = s.Upgrades[0].From

@@ -20,8 +20,10 @@ func TestRestore_IsTheInverseOfTheLock(t *testing.T) {
 	l.declare(nil, "app")
 	m, err := modelOfDB(l.db)
 	require.NoError(t, err)
-	declared, err := engine.Schemas(l.db)
-	require.NoError(t, err)
+	var declared []*schema.Schema
+	for _, table := range engine.DatabaseOf(l.db).Tables() {
+		declared = append(declared, table.Entities...)
+	}
 	require.Len(t, m.entities, len(declared))
 	for _, s := range declared {
 		e, err := m.entity(s.Name)

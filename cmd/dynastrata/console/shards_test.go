@@ -111,7 +111,7 @@ func TestQuery_OfShardsIsInOneOrder(t *testing.T) {
 
 	m, err := modelOfDB(db)
 	require.NoError(t, err)
-	declared := entity.Must(engine.Schemas(db))[0]
+	declared := engine.DatabaseOf(db).Tables()[0].Entities[0]
 	for i, x := range entity.Must(m.entity("Job")).s.Indexes {
 		same(t, declared.Indexes[i].PK, x.PK)
 		require.Len(t, x.Shards, len(declared.Indexes[i].Shards))
