@@ -154,8 +154,7 @@ func writeAll(ctx context.Context, r *engine.Runner, n int, op batched, wrong fu
 	return r.WriteMany(ctx, writes)
 }
 
-// writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in
-// order.
+// writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in order.
 func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec *bind.Options, op batched) (left []int, err error) {
 	left = firstPlaces(n)
 	err = c.MeasureBatch(ctx, verb, n, func(ctx context.Context) error {
@@ -227,11 +226,10 @@ func pick(vs reflect.Value, places []int, to any) {
 // several values have the same key, the last one is written. It sends batches of 25, up to 4 in parallel, and repeats
 // what DynamoDB leaves unprocessed. It costs one request per batch and the write units of the items.
 //
-// unwritten has the values that were not, or perhaps not, written, in order; it comes with the error. They have the
-// defaults and generated ids that they were sent with, and are as a [Preparer] left them, so that a repetition writes the
-// same items. Entities that keep versions, or have soft delete or unique values, are refused; so are those whose writes
-// depend on what is stored, unless [Unconditional] is given. Errors: *[InputError] and [ErrTooLarge] for any of the values,
-// before any request; *[UnprocessedError].
+// unwritten has the values that were not, or perhaps not, written, in order; it comes with the error. They have the defaults and generated
+// ids that they were sent with, and are as a [Preparer] left them, so that a repetition writes the same items. Entities that keep versions,
+// or have soft delete or unique values, are refused; so are those whose writes depend on what is stored, unless [Unconditional] is given.
+// Errors: *[InputError] and [ErrTooLarge] for any of the values, before any request; *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	err = putMany(ctx, s, vs, opts, &unwritten)
 	return unwritten, err

@@ -43,10 +43,9 @@ func newRunner(client Client, cfg Config) *engine.Runner {
 	return r
 }
 
-// WithClient returns a DB with the declarations and the configuration of db and another client, for example one with the
-// credentials of a tenant. It compiles nothing and does no I/O, so a program can make one for every request. Stores are opened
-// on it as on db, by [New] and the constructors of other packages, which find what db has declared; what they declare in addition
-// is declared on db too.
+// WithClient returns a DB with the declarations and the configuration of db and another client, for example one with the credentials of a
+// tenant. It compiles nothing and does no I/O, so a program can make one for every request. Stores are opened on it as on db, by [New] and
+// the constructors of other packages, which find what db has declared; what they declare in addition is declared on db too.
 //
 // Everything that is opened on the result uses its client alone: [Config].ReadClient is not used, and neither is what db has
 // learned about its own client. The retry budget is that of db, since a DB of one request would never spend its own.

@@ -17,18 +17,16 @@ type CollectionPart = query.CollectionPart
 // ErrStop is returned by a function given to [Query].Visit to end [DB.GetCollection] without an error.
 var ErrStop = sentinel.ErrStop
 
-// GetCollection reads several queries of one partition in one pass: a customer with its orders and invoices, for example.
-// It sets the slice of a part made by Into to what the query's Collect would return, and calls the function of one made by Visit
-// with each item. Queries of a table, of an index, of a
-// history of events and of deleted items can be read together, in any number, also several of one entity. All must read
-// the same partition of the same table or index, in the same direction, and all consistently or none. Entities share a
-// partition if its key is a verbatim template with equal text, such as `gsi1pk=TENANT#{tenantId}`, or an attribute. A
-// key that begins with `$` contains the entity's name, so only queries of that entity share it.
+// GetCollection reads several queries of one partition in one pass: a customer with its orders and invoices, for example. It sets the slice
+// of a part made by Into to what the query's Collect would return, and calls the function of one made by Visit with each item. Queries of a
+// table, of an index, of a history of events and of deleted items can be read together, in any number, also several of one entity. All must
+// read the same partition of the same table or index, in the same direction, and all consistently or none. Entities share a partition if
+// its key is a verbatim template with equal text, such as `gsi1pk=TENANT#{tenantId}`, or an attribute. A key that begins with `$` contains
+// the entity's name, so only queries of that entity share it.
 //
-// Each query keeps its own bounds, [Filter], [Limit] and [IncludeExpired]. The items of all queries come in one order, that of
-// the sort key: a customer, then orders and payments as they follow each other. An item that several queries want goes to each
-// of them, in the order of parts. Functions are called one at a time, from the goroutine that runs GetCollection, while one
-// response of DynamoDB is held.
+// Each query keeps its own bounds, [Filter], [Limit] and [IncludeExpired]. The items of all queries come in one order, that of the sort
+// key: a customer, then orders and payments as they follow each other. An item that several queries want goes to each of them, in the order
+// of parts. Functions are called one at a time, from the goroutine that runs GetCollection, while one response of DynamoDB is held.
 //
 // GetCollection reads the one range of the sort key that spans the ranges of all queries; items between them are read
 // and charged too. If every query has a Limit, reading ends when all limits are reached. With an error no slice is

@@ -11,9 +11,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Cond is a condition on attributes, made by [Eq], [And] and others. As an option of a query it bounds the next part of
-// the sort key; one of [Gt] and [Ge] can be combined with one of [Lt] and [Le]. Conditions on other attributes go into
-// [Filter].
+// Cond is a condition on attributes, made by [Eq], [And] and others. As an option of a query it bounds the next part of the sort key; one
+// of [Gt] and [Ge] can be combined with one of [Lt] and [Le]. Conditions on other attributes go into [Filter].
 type Cond struct {
 	rangeOption
 	cond bind.Cond
@@ -45,9 +44,8 @@ func compare[V any](op expr.Op, field *V, vs ...V) Cond {
 	return target(op, bind.Target{Pointer: field}, vs...)
 }
 
-// Eq holds if the attribute equals v. An absent attribute equals nothing, with one exception: if the field is tagged
-// omitempty and v is empty, Eq holds if the attribute is absent, NULL or empty, because [Set] with an empty v removes
-// it.
+// Eq holds if the attribute equals v. An absent attribute equals nothing, with one exception: if the field is tagged omitempty and v is
+// empty, Eq holds if the attribute is absent, NULL or empty, because [Set] with an empty v removes it.
 func Eq[V any](field *V, v V) Cond { return compare(expr.Eq, field, v) }
 
 // Ne holds if Eq does not: if the attribute differs from v or is absent. If the field is tagged omitempty and v is
@@ -163,8 +161,7 @@ func change(kind expr.Kind, t bind.Target, v any) ChangeOption {
 	}}
 }
 
-// Set sets the attribute to v. If the field is tagged omitempty and v is empty, it removes the attribute, as a write of
-// a whole value does.
+// Set sets the attribute to v. If the field is tagged omitempty and v is empty, it removes the attribute, as a write of a whole value does.
 func Set[V any](field *V, v V) ChangeOption { return change(expr.Set, bind.Target{Pointer: field}, v) }
 
 // SetIfNotExists sets the attribute to v if it is absent.
@@ -177,8 +174,7 @@ func Remove[V any](field *V) ChangeOption {
 	return change(expr.Remove, bind.Target{Pointer: field}, nil)
 }
 
-// Add adds d to the number; an absent attribute counts as 0. After a lost response it is not repeated: see
-// [IsAmbiguous].
+// Add adds d to the number; an absent attribute counts as 0. After a lost response it is not repeated: see [IsAmbiguous].
 func Add[N number](field *N, d N) ChangeOption {
 	return change(expr.Add, bind.Target{Pointer: field}, d)
 }

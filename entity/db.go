@@ -35,12 +35,11 @@ type Namespace struct {
 // Validator checks values before they are written; see [Config].Validator. *validator.Validate of
 // github.com/go-playground/validator/v10 implements it.
 //
-// Struct is called with the entity, a value of T and not a pointer, by every verb that writes a whole value, and with
-// the result of the function given to Modify. Var is called by Update, and for the changes that Upsert takes in
-// addition to a value, with the new value and the field's `validate` tag. A field that is removed is checked as the
-// zero value that readers will see. A struct in a field without a tag is passed to Struct. Each element added by
-// ListAppend, ListPrepend and AddToSet, and each map entry, is checked with the part of the tag after the word dive,
-// and map keys with the part between keys and endkeys. The verbs of a time series write parts of an item, so they call
+// Struct is called with the entity, a value of T and not a pointer, by every verb that writes a whole value, and with the result of the
+// function given to Modify. Var is called by Update, and for the changes that Upsert takes in addition to a value, with the new value and
+// the field's `validate` tag. A field that is removed is checked as the zero value that readers will see. A struct in a field without a tag
+// is passed to Struct. Each element added by ListAppend, ListPrepend and AddToSet, and each map entry, is checked with the part of the tag
+// after the word dive, and map keys with the part between keys and endkeys. The verbs of a time series write parts of an item, so they call
 // Var for each field that they write.
 //
 // Var does not see the other fields: a rule about several fields needs a verb that writes whole values, such as Modify.
@@ -74,16 +73,14 @@ type Config struct {
 	OldCursorKeys [][]byte         // keys of cursors that are still accepted after CursorKey was replaced
 	Tracer        Tracer           // called around each verb and for each request; default none
 
-	// FromContext gives the fields with the role context=name their value: each write stores what it returns for the context of the
-	// call and that name, so items, snapshots and deleted copies say who wrote them, and why. The result false, or an empty text,
-	// means that the context has no such value: then the write removes the attribute, or is an *[InputError] (EDD-9251) before any
-	// request if the field is required. It is called once for each plan of a write and field, and must return the same for the same
-	// context. Default none.
+	// FromContext gives the fields with the role context=name their value: each write stores what it returns for the context of the call
+	// and that name, so items, snapshots and deleted copies say who wrote them, and why. The result false, or an empty text, means that the
+	// context has no such value: then the write removes the attribute, or is an *[InputError] (EDD-9251) before any request if the field is
+	// required. It is called once for each plan of a write and field, and must return the same for the same context. Default none.
 	FromContext func(ctx context.Context, name string) (string, bool)
 
-	// RequestTimeout limits the time of one request; the default 0 is unlimited. A request without an answer in that time
-	// counts as lost: it is repeated where that does no harm, and a write that may have been applied is examined as after any
-	// other lost answer.
+	// RequestTimeout limits the time of one request; the default 0 is unlimited. A request without an answer in that time counts as lost:
+	// it is repeated where that does no harm, and a write that may have been applied is examined as after any other lost answer.
 	RequestTimeout time.Duration
 
 	// RetryBudget is the size of the token bucket from which repeated requests are paid, over all calls of the DB, as in the

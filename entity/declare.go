@@ -10,27 +10,24 @@ import (
 //
 //	_ entity.Key `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
 //
-// name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk is optional. table
-// is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" distinguishes the items of a
-// verbatim entity from others in its table. payload is the payload version, default 1. An item of a later one, which
-// another program has stored, is refused by reads and writes with an [*UpgradeError], up to the version in reads, which the
-// struct can read and write too. stream is the view that readers of the table's stream need: "new" or "old" image, "both",
-// or "keys"; by default none.
+// name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk is optional. table is the logical name
+// of the entity's table, which [Config].Tables maps. kind:"attr=value" distinguishes the items of a verbatim entity from others in its
+// table. payload is the payload version, default 1. An item of a later one, which another program has stored, is refused by reads and
+// writes with an [*UpgradeError], up to the version in reads, which the struct can read and write too. stream is the view that readers of
+// the table's stream need: "new" or "old" image, "both", or "keys"; by default none.
 //
-// A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
-// stored as it is in attr; attr, an attribute of the struct that is the key itself; a+b, several of them (indexes
-// only).
+// A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template}, stored as it is in
+// attr; attr, an attribute of the struct that is the key itself; a+b, several of them (indexes only).
 type Key struct{ _ keyDecl }
 
 // GSI declares a global secondary index, in the tag of a blank field:
 //
 //	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
 //
-// name is the argument of [Store.Index], index the name in DynamoDB. project is "all" (default), "keys", or a list of
-// attributes; the fields that make up its keys and those of the table are always read, from the keys. Each of the two
-// index keys is stored if all its parts are present. An item that lacks a part, or has an empty one, is left out of the
-// index without an error. With missing:"error" a write that would leave the item out is an *[InputError] that names the
-// index and the part, as if each part had the role required.
+// name is the argument of [Store.Index], index the name in DynamoDB. project is "all" (default), "keys", or a list of attributes; the
+// fields that make up its keys and those of the table are always read, from the keys. Each of the two index keys is stored if all its parts
+// are present. An item that lacks a part, or has an empty one, is left out of the index without an error. With missing:"error" a write that
+// would leave the item out is an *[InputError] that names the index and the part, as if each part had the role required.
 //
 // shards:"4" spreads the items of each partition over that many, 2 to 100, by a hash of their primary keys, for a partition that
 // outgrows the 1,000 write units a second that DynamoDB gives it. pk must be a template. A write costs what it costs without shards.
@@ -73,11 +70,10 @@ func (lsiDecl) Index() {}
 // of one. So a change of what an attribute is derived from has to change that attribute too. In an Upsert, Prepare sees the
 // default of an empty field also where the stored item keeps another value.
 //
-// An operation such as [Ops.Create] calls Prepare when it is run or [DB.Transact] applies it, and not when it is printed.
-// Run again, it writes the same value; if Prepare failed, it is called again. The copy shares nothing with the caller's
-// value that is stored, so Prepare can change maps and slices; unexported fields and those with the tag
-// dynamodbav:"-" are shared. A method with a value receiver is called, too, but cannot change anything. It is not called
-// if it is promoted from an embedded pointer that is nil.
+// An operation such as [Ops.Create] calls Prepare when it is run or [DB.Transact] applies it, and not when it is printed. Run again, it
+// writes the same value; if Prepare failed, it is called again. The copy shares nothing with the caller's value that is stored, so Prepare
+// can change maps and slices; unexported fields and those with the tag dynamodbav:"-" are shared. A method with a value receiver is called,
+// too, but cannot change anything. It is not called if it is promoted from an embedded pointer that is nil.
 //
 // An error is a *[PrepareError] with code EDD-9180 that wraps it, and nothing is written. A panic is not recovered.
 type Preparer interface {

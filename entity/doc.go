@@ -2,9 +2,8 @@
 //
 // # Declare
 //
-// A struct is an entity if a blank field of type [Key] declares its name and its primary key. [GSI] and [LSI] fields add
-// indexes, and types of other packages add features. The dynamodbav tag names a field's attribute, as in the AWS SDK; the
-// entity tag gives it a role:
+// A struct is an entity if a blank field of type [Key] declares its name and its primary key. [GSI] and [LSI] fields add indexes, and types
+// of other packages add features. The dynamodbav tag names a field's attribute, as in the AWS SDK; the entity tag gives it a role:
 //
 //	type Employee struct {
 //		_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`

@@ -97,8 +97,7 @@ func IsAmbiguous(err error) bool {
 	return errors.As(err, &a)
 }
 
-// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits
-// T.
+// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits T.
 func StoredItem[T any](err error) (T, bool) {
 	var none T
 	var refused *plan.Refused

@@ -165,10 +165,9 @@ func Hydrate() IndexOption {
 	return bind.Option{Setting: func(o *bind.Options) { o.Hydrate = true }}
 }
 
-// Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in
-// no particular order. Each segment has at most one request under way or one response of up to 1 MB waiting to be
-// yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
-// Page and Count read one segment after the other.
+// Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in no particular order.
+// Each segment has at most one request under way or one response of up to 1 MB waiting to be yielded. The first error of a segment ends the
+// scan, and no request is under way after the loop, however it ends. Page and Count read one segment after the other.
 func Segments(n int) TableOption {
 	return bind.Option{Setting: func(o *bind.Options) { o.Count(&o.Segments, "Segments", n, bind.MaxSegments) }}
 }
@@ -212,12 +211,11 @@ func If(conds ...Cond) GuardOption {
 	}}
 }
 
-// Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, after the
-// write has been applied; if there was no item, *old is the zero T. It costs nothing: the response has the old item,
-// and the new one is computed from it. In a transaction, and with [Idempotent], the item is read first, consistently,
-// and the write is guarded by what was read. If the response was lost but the write was applied, or the request arrived
-// twice, the error is [ErrReadBack] and *old is unchanged, unless a version proves that there was no item. T must be the
-// store's.
+// Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, after the write has been
+// applied; if there was no item, *old is the zero T. It costs nothing: the response has the old item, and the new one is computed from it.
+// In a transaction, and with [Idempotent], the item is read first, consistently, and the write is guarded by what was read. If the response
+// was lost but the write was applied, or the request arrived twice, the error is [ErrReadBack] and *old is unchanged, unless a version
+// proves that there was no item. T must be the store's.
 func Returning[T any](old *T) WriteOption {
 	return bind.Option{Setting: func(o *bind.Options) {
 		if o.Old = old; old == nil {

@@ -49,13 +49,12 @@ type Query[T any] interface {
 //
 // Next is the cursor of the next page, "" after the last one. The last page can be empty.
 //
-// Prev is the cursor of the previous page, "" on the first one. The previous page ends right before the first item of this
-// page, whatever was written since, so paging back and forth repeats no item and leaves none out. It has fewer than [Limit] items
-// only if it is the first page, and it is never empty: if all items before this page were deleted, it is the first page.
-// With [MaxEvaluated] or [MaxRequests], any page can be shorter, or empty: an empty page without Prev can end the way back.
-// Going back reads in the other direction, one item more than the page has; without Limit, one more request finds out whether
-// there are items before.
-// Scans, lists of versions and timelines have no Prev.
+// Prev is the cursor of the previous page, "" on the first one. The previous page ends right before the first item of this page, whatever
+// was written since, so paging back and forth repeats no item and leaves none out. It has fewer than [Limit] items only if it is the first
+// page, and it is never empty: if all items before this page were deleted, it is the first page. With [MaxEvaluated] or [MaxRequests], any
+// page can be shorter, or empty: an empty page without Prev can end the way back. Going back reads in the other direction, one item more
+// than the page has; without Limit, one more request finds out whether there are items before. Scans, lists of versions and timelines have
+// no Prev.
 type Page[T any] = entitytype.Page[T]
 
 // StringSet is a stored set of strings that was read into an any. It is stored as a set again.
@@ -112,11 +111,10 @@ func source(c *engine.Core, x *schema.Index, verb string) query.Source {
 	return src
 }
 
-// Query reads the items of one partition of the table: current items of T only, in the order of the sort key. partition
-// has the fields of the partition key and, from the left, the fixed fields of the sort key; any other field that is set
-// is an error. A [Cond] can bound the next part of the sort key, or two: one of [Gt] and [Ge], and one of [Lt] and
-// [Le]. It costs one request per MB read. Events, snapshots and deleted copies in the same partition are read and
-// charged, but not returned.
+// Query reads the items of one partition of the table: current items of T only, in the order of the sort key. partition has the fields of
+// the partition key and, from the left, the fixed fields of the sort key; any other field that is set is an error. A [Cond] can bound the
+// next part of the sort key, or two: one of [Gt] and [Ge], and one of [Lt] and [Le]. It costs one request per MB read. Events, snapshots
+// and deleted copies in the same partition are read and charged, but not returned.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	return &query.Query[T]{From: queryOne(s, nil, partition, opts)}
 }
@@ -152,8 +150,7 @@ func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 	return &query.Query[T]{From: scan(s, nil, opts)}
 }
 
-// Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
-// lifecycle.
+// Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package lifecycle.
 type Index[T any] struct {
 	_ indexOf[T]
 	handle
@@ -179,8 +176,7 @@ func indexNamed(c *engine.Core, name string) (*schema.Index, error) {
 	return x, nil
 }
 
-// Index returns the index that T declares under name, which is not the physical name. The error is a *[SchemaError]
-// with code EDD-9051.
+// Index returns the index that T declares under name, which is not the physical name. The error is a *[SchemaError] with code EDD-9051.
 func (s *Store[T]) Index(name string) (*Index[T], error) {
 	x, err := indexNamed(engine.Of(s), name)
 	if err != nil {

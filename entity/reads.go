@@ -31,8 +31,7 @@ type loading struct {
 
 func (l loading) load() loading { return l }
 
-// fits returns the item, or none if it is missing or has expired. An item whose key differs in case from the given one is
-// an error.
+// fits returns the item, or none if it is missing or has expired. An item whose key differs in case from the given one is an error.
 func (l loading) fits(it wire.Item) (wire.Item, error) {
 	if it = unexpired(l.c, it, l.spec); it.Missing() {
 		return it, nil

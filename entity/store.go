@@ -206,8 +206,7 @@ func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
 	return engine.Operation{Core: c, Op: plan.NewUpsert(c.Schema, c.Table, v, spec, nil, false)}
 }
 
-// Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
-// it is printed.
+// Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when it is printed.
 type Ops[T any] struct{ handle }
 
 // opened returns the handle of o, a closed one for nil. As a value it does not keep o in the heap.
@@ -357,20 +356,18 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 	return x.out, err
 }
 
-// Upsert creates the item, or merges v into it: attributes that v encodes are set, absent ones (omitempty) keep their
-// stored value; created_at, set_once and immutable attributes are kept. Changes such as [Add] can be given in addition
-// to v: the attributes that they name are left out of v, and in a new item a counter or list starts with what is added.
-// A change inside a map or list needs a stored map or list. Upsert returns the item and whether it was created. Like
-// [Store.Put] it has no guard of its own. A [Preparer] completes v first. The default of an empty field is stored if
-// the item has no such attribute, and ids are not generated: an empty one is left as stored.
+// Upsert creates the item, or merges v into it: attributes that v encodes are set, absent ones (omitempty) keep their stored value;
+// created_at, set_once and immutable attributes are kept. Changes such as [Add] can be given in addition to v: the attributes that they
+// name are left out of v, and in a new item a counter or list starts with what is added. A change inside a map or list needs a stored map
+// or list. Upsert returns the item and whether it was created. Like [Store.Put] it has no guard of its own. A [Preparer] completes v first.
+// The default of an empty field is stored if the item has no such attribute, and ids are not generated: an empty one is left as stored.
 //
-// It costs one request, and a read if an index key is composed of given and absent attributes. Errors:
-// [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
-// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true if the
-// response was lost and the stored item does not prove that it was written, or whether this write created it: a version
-// proves that (an item from before the entity had one counts as created if the write set all that it has), and so does an
-// attribute that the write did not set; [ErrReadBack] if the request arrived twice, and nothing proves whether it created
-// the item.
+// It costs one request, and a read if an index key is composed of given and absent attributes. Errors: [ErrConditionFailed], a
+// *[ConditionError] for an immutable attribute or a nested change without its parent; [ErrConflict]; *[InputError] and [ErrTooLarge] before
+// any request; one for which [IsAmbiguous] is true if the response was lost and the stored item does not prove that it was written, or
+// whether this write created it: a version proves that (an item from before the entity had one counts as created if the write set all that
+// it has), and so does an attribute that the write did not set; [ErrReadBack] if the request arrived twice, and nothing proves whether it
+// created the item.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	x := &inOut[T]{in: v}
 	result, err := upsert(s, &x.in, opts).Run(ctx, &x.out)
@@ -429,10 +426,9 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 	return stored, err
 }
 
-// Touch sets field, the address of a time field of [Fields], to now if it is absent or at least every old, and reports
-// whether it did. It does not change version, updated_at and history. It costs one request; if the field is not due,
-// that request fails its condition and costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that is
-// one of several parts of an index key.
+// Touch sets field, the address of a time field of [Fields], to now if it is absent or at least every old, and reports whether it did. It
+// does not change version, updated_at and history. It costs one request; if the field is not due, that request fails its condition and
+// costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that is one of several parts of an index key.
 func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
 	return touch(ctx, s, key, field, every)
 }
@@ -502,13 +498,12 @@ func OnProgress(f func(deleted int)) PurgeOption {
 	}}
 }
 
-// Purge removes everything that belongs to the item with key's primary key permanently: the current item, its deleted
-// copies, snapshots and events, expired or not, and its unique values. Other items of its partition, such as those of an
-// item collection, are not removed. If there is nothing to remove, it returns nil.
-// The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
-// last), then the rest in transactions of up to 100 items, 8 in parallel, each item under the condition that it has not
-// changed since it was read. Purge can be interrupted at any request and run again. It costs two reads if there is
-// nothing, and otherwise the reads of all items, two more, and the transactions.
+// Purge removes everything that belongs to the item with key's primary key permanently: the current item, its deleted copies, snapshots and
+// events, expired or not, and its unique values. Other items of its partition, such as those of an item collection, are not removed. If
+// there is nothing to remove, it returns nil. The current item, copies and unique values are removed in one transaction (more than 100 in
+// several, the current item last), then the rest in transactions of up to 100 items, 8 in parallel, each item under the condition that it
+// has not changed since it was read. Purge can be interrupted at any request and run again. It costs two reads if there is nothing, and
+// otherwise the reads of all items, two more, and the transactions.
 //
 // Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {

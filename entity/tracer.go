@@ -50,8 +50,7 @@ func Tracers(all ...Tracer) Tracer {
 }
 
 // WithCallName returns a context that gives the calls made with it a name, such as "checkout": a [Tracer] gets it in each [Call] and
-// [Report], and [SlogTracer] logs it. The name goes to logs and metrics, so it must have no value of an item in it. It costs
-// no request.
+// [Report], and [SlogTracer] logs it. The name goes to logs and metrics, so it must have no value of an item in it. It costs no request.
 func WithCallName(ctx context.Context, name string) context.Context { return engine.Named(ctx, name) }
 
 type tracers []Tracer
@@ -159,11 +158,10 @@ func attributes(r Report) []slog.Attr {
 // package migrate; timeline.Budget and timeline.ReadBudget take it too. Calls that get the same UnitBudget share it, also while they run.
 type UnitBudget = bind.UnitBudget
 
-// Budget bounds what calls consume, in read and write units per second; 0 is unlimited. The answer to each request says what
-// it consumed, and the next request of any of the calls waits until that is paid for. So a single request may consume more,
-// and parallel segments of a scan send a request each before the first answer. Units of up to one second can be saved. A wait
-// ends at once when the context ends. Units that are negative, infinite or no numbers, and no units at all, are an
-// *[InputError] of the verbs.
+// Budget bounds what calls consume, in read and write units per second; 0 is unlimited. The answer to each request says what it consumed,
+// and the next request of any of the calls waits until that is paid for. So a single request may consume more, and parallel segments of a
+// scan send a request each before the first answer. Units of up to one second can be saved. A wait ends at once when the context ends.
+// Units that are negative, infinite or no numbers, and no units at all, are an *[InputError] of the verbs.
 func Budget(readUnits, writeUnits float64) *UnitBudget {
 	return bind.NewUnitBudget(readUnits, writeUnits)
 }

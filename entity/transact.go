@@ -15,17 +15,15 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// OpError is the failure of one operation of a transaction. It has the error that the operation alone would have
-// returned.
+// OpError is the failure of one operation of a transaction. It has the error that the operation alone would have returned.
 type OpError struct {
 	Index int // in the list given to Transact
 	Op    Op
 	Err   error
 }
 
-// TransactError says which operations made a transaction fail. Nothing was written, unless [IsAmbiguous] reports
-// otherwise: an earlier attempt whose response was lost may have been applied. errors.Is and errors.As search the
-// errors of all operations.
+// TransactError says which operations made a transaction fail. Nothing was written, unless [IsAmbiguous] reports otherwise: an earlier
+// attempt whose response was lost may have been applied. errors.Is and errors.As search the errors of all operations.
 type TransactError struct{ Failed []OpError }
 
 func (e *TransactError) Error() string {
@@ -63,9 +61,8 @@ func FailureOf(err error, op Op) error {
 	return nil
 }
 
-// Token identifies a transaction that is to be applied once, however often it is called. ID, of any length, identifies
-// repeated calls, such as the request id of a client that retries. At is the time at which the ops are planned; the
-// zero time means the time of the call.
+// Token identifies a transaction that is to be applied once, however often it is called. ID, of any length, identifies repeated calls, such
+// as the request id of a client that retries. At is the time at which the ops are planned; the zero time means the time of the call.
 type Token struct {
 	ID string
 	At time.Time
@@ -134,11 +131,10 @@ func transacted(ctx context.Context, verb string, ops []Op, plans []*plan.Op, re
 	return nil
 }
 
-// Transact applies all ops or none of them atomically. Ops that must read first do so in parallel; if an item changed
-// since, all ops are planned again, up to Config.MaxAttempts times. It costs one request and twice the write units of the
-// single writes. Ops on one item are merged if one action does the same: a check and a write, or appends of one series;
-// all their conditions are about the item before the transaction. Errors:
-// *[TransactError] with the failure of each op; *[InputError] for two writes of one item or more than 100 actions,
+// Transact applies all ops or none of them atomically. Ops that must read first do so in parallel; if an item changed since, all ops are
+// planned again, up to Config.MaxAttempts times. It costs one request and twice the write units of the single writes. Ops on one item are
+// merged if one action does the same: a check and a write, or appends of one series; all their conditions are about the item before the
+// transaction. Errors: *[TransactError] with the failure of each op; *[InputError] for two writes of one item or more than 100 actions,
 // [ErrTooLarge] above 4 MB; one for which [IsAmbiguous] is true if the outcome is unknown; [ErrConflict].
 //
 // Without ops it is an *[InputError], as for [DB.TransactWithToken]: nothing would have been applied.

@@ -21,12 +21,11 @@ type UpgradeError = entitytype.UpgradeError
 // A stored zero that f renames stays stored: where a zero stands under a name that today's struct lacks, f is called again with
 // another value in its place, which shows what f makes of it.
 //
-// Every read returns upgraded items: Get, queries of tables and indexes, scans, batches, transactions, deleted copies and
-// histories, and so do streams. Functions given to Modify, and writes that are planned from the stored item, see the
-// upgraded item. The first write of an item of an earlier version stores it upgraded before it does what was asked, which
-// costs a read and a write more, once, and makes no new version. The unique values that the item has claimed move with it;
-// nothing else is claimed. If Old has other fields for a unique.Constraint, it must declare it as it was. Filters of queries are
-// evaluated by DynamoDB on what is stored.
+// Every read returns upgraded items: Get, queries of tables and indexes, scans, batches, transactions, deleted copies and histories, and so
+// do streams. Functions given to Modify, and writes that are planned from the stored item, see the upgraded item. The first write of an
+// item of an earlier version stores it upgraded before it does what was asked, which costs a read and a write more, once, and makes no new
+// version. The unique values that the item has claimed move with it; nothing else is claimed. If Old has other fields for a
+// unique.Constraint, it must declare it as it was. Filters of queries are evaluated by DynamoDB on what is stored.
 //
 // The primary key, versions, timestamps and the expiry stay as stored, whatever f returns. If an attribute with the role
 // version, created_at, updated_at or deleted_at gets another name or format, the field of Old must have the role too; the

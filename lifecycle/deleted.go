@@ -144,11 +144,10 @@ func sharesKeys(s *schema.Schema) bool {
 	return len(s.Folded) > 0 && !s.LooksBack
 }
 
-// Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one
-// item together, oldest first, or newest first with entity.Desc. partition has the fields of the partition key and,
-// from the left, the fields of the sort key that are fixed; one condition may bound the next field. Other conditions go
-// into entity.Filter, including one on the field with the role deleted_at. Expired copies are left out unless
-// entity.IncludeExpired is given.
+// Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one item together,
+// oldest first, or newest first with entity.Desc. partition has the fields of the partition key and, from the left, the fields of the sort
+// key that are fixed; one condition may bound the next field. Other conditions go into entity.Filter, including one on the field with the
+// role deleted_at. Expired copies are left out unless entity.IncludeExpired is given.
 //
 // It costs one strongly consistent request per MB read. DynamoDB also reads, and charges, what is stored between the copies: the items of
 // the partition and their snapshots. [Deleted.List], for one item, reads copies only.
@@ -161,9 +160,8 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), bind.Collect(opts)))
 }
 
-// Scan reads the deleted copies of all items in the table, in no order, and costs a strongly consistent read of the whole
-// table; see entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
-// any scan.
+// Scan reads the deleted copies of all items in the table, in no order, and costs a strongly consistent read of the whole table; see
+// entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for any scan.
 func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := engine.Of(d)
 	if c.Err() != nil {
@@ -178,18 +176,16 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 //
 //	_ entity.GSI `name:"deleted" index:"gsi2" pk:"$#{tenantId}" sk:"$#{deletedAt}"`
 //
-// A global index is eventually consistent, as always, and a local one is read consistently. Neither is read from
-// Config.ReadClient. It costs one write for each delete, restore
-// and purge of an item that is in it.
+// A global index is eventually consistent, as always, and a local one is read consistently. Neither is read from Config.ReadClient. It
+// costs one write for each delete, restore and purge of an item that is in it.
 type Index[T any] struct {
 	_ indexOf[T]
 	handle
 	x *schema.Index
 }
 
-// Index returns the index of deleted copies that T declares under name. The error is an *entity.SchemaError with code
-// EDD-9051 if T declares no index of that name, or if the index holds current items, which [entity.Store.Index]
-// returns.
+// Index returns the index of deleted copies that T declares under name. The error is an *entity.SchemaError with code EDD-9051 if T
+// declares no index of that name, or if the index holds current items, which [entity.Store.Index] returns.
 func (d *Deleted[T]) Index(name string) (*Index[T], error) {
 	x, err := indexOfCopies(engine.Of(d), name)
 	if err != nil {
@@ -209,10 +205,9 @@ func indexOfCopies(c *engine.Core, name string) (*schema.Index, error) {
 	return x, nil
 }
 
-// Query reads the deleted copies in one partition of the index, in the order of its sort key: if this begins with the
-// time of the delete, oldest first, or newest first with entity.Desc. Fields, conditions and costs are those of
-// entity.Index.Query; a condition on the field with the role deleted_at can bound the key. Expired copies are left out
-// unless entity.IncludeExpired is given.
+// Query reads the deleted copies in one partition of the index, in the order of its sort key: if this begins with the time of the delete,
+// oldest first, or newest first with entity.Desc. Fields, conditions and costs are those of entity.Index.Query; a condition on the field
+// with the role deleted_at can bound the key. Expired copies are left out unless entity.IncludeExpired is given.
 func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := engine.Of(x)
 	if c.Err() != nil {
@@ -306,8 +301,7 @@ func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err 
 	return deleted, expires, nil
 }
 
-// Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it holds; see
-// entity.Store.Purge.
+// Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it holds; see entity.Store.Purge.
 func (d *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
 	if err := engine.Of(d).Err(); err != nil {
 		return engine.Of(d).Wrap("Purge", "", err)

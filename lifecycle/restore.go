@@ -140,9 +140,8 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	return found, nil
 }
 
-// search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
-// query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
-// neither proves that there is nothing.
+// search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One query reads both
+// places. DynamoDB may apply a transaction while the query runs, so only a second query that finds neither proves that there is nothing.
 func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (newest, copied layout.Stored, err error) {
 	s := r.op.Schema
 	for range 2 {

@@ -18,9 +18,8 @@ import (
 //
 //	_ lifecycle.SoftDelete `ttl:"30d" unique:"free"`
 //
-// ttl is how long the copy is kept after the delete; without it, forever. unique is what happens to the unique values
-// of a deleted item: "free" (default) releases them, so that a restore can fail; "reserve" keeps them until the copy
-// expires or is purged.
+// ttl is how long the copy is kept after the delete; without it, forever. unique is what happens to the unique values of a deleted item:
+// "free" (default) releases them, so that a restore can fail; "reserve" keeps them until the copy expires or is purged.
 type SoftDelete struct{ _ softDeleteDecl }
 
 // softDelete is the compiled declaration.
@@ -80,10 +79,9 @@ const longestTime = len("2006-01-02T15:04:05.000000000Z")
 // Reserves reports whether deleted copies keep the unique values of their item.
 func (f *softDelete) Reserves() bool { return f.reserve }
 
-// SoftDelete adds the deleted state and the deleted copy to m and returns the put of the copy. The newest copy is the
-// one with the highest sort key, so the time of a copy is always after that of the copies that exist, even if the clock
-// is behind that of an earlier delete. The copy that was the newest until now gets the write id of the delete, so that a
-// restore that has read it as the newest one fails.
+// SoftDelete adds the deleted state and the deleted copy to m and returns the put of the copy. The newest copy is the one with the highest
+// sort key, so the time of a copy is always after that of the copies that exist, even if the clock is behind that of an earlier delete. The
+// copy that was the newest until now gets the write id of the delete, so that a restore that has read it as the newest one fails.
 func (f *softDelete) SoftDelete(m *plan.Mutation) ([]plan.Action, error) {
 	s := m.Op.Schema
 	name, format := layout.DeletedAttr(s)

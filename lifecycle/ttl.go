@@ -31,8 +31,7 @@ import (
 // A non-zero value that the caller sets in the field attr takes precedence; an Update that sets it to zero or removes
 // it makes the item live forever. [After] replaces after. With [NoExpiry], items expire only if the caller says when.
 //
-// An expiry after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would read as
-// seconds.
+// An expiry after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would read as seconds.
 //
 // No verb returns or changes an expired item, whether or not DynamoDB has removed it yet. Its unique values can be claimed
 // by other items at once. Its history stays for the ttl of versioned.Retain. A struct with [SoftDelete] cannot have TTL.

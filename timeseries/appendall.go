@@ -26,11 +26,10 @@ const seriesAtOnce = 8
 // one series by orderBy; of several with the same orderBy the first counts. It sends them in transactions of up to 99
 // events and 4 MB, each of which updates the current item once. It works on eight series at the same time.
 //
-// It costs one request per transaction, and one more each time the current item or an event turns out to be newer or
-// already stored. Of series with current:"none" it stores each event alone, by one request with one write, eight at the same
-// time; after an error it begins no further one. A mistake in one event is an error before any request. If a transaction fails, the results of the
-// earlier ones are returned with the error; results of undecided events have neither Applied nor Reason. Errors: those of
-// [Series.Append], joined.
+// It costs one request per transaction, and one more each time the current item or an event turns out to be newer or already stored. Of
+// series with current:"none" it stores each event alone, by one request with one write, eight at the same time; after an error it begins no
+// further one. A mistake in one event is an error before any request. If a transaction fails, the results of the earlier ones are returned
+// with the error; results of undecided events have neither Applied nor Reason. Errors: those of [Series.Append], joined.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
 	c, spec := engine.Of(s), bind.Collect(opts)
 	results := make([]Result[T], len(evs))

@@ -26,11 +26,10 @@ import (
 // Events are then ordered by orderBy, and by id where that is equal. Where this package says that orderBy is equal, or that
 // an event is older, it means both.
 //
-// shards:"8" spreads the events of each series over that many partitions, from 2 to 100, by a hash of orderBy and id, for a series
-// that outgrows what DynamoDB writes to one partition in a second; the current item stays one. It needs a partition key that
-// begins with $. current:"none" declares a series of events alone, without a current item: an append is one plain write, and
-// its fields are key parts, orderBy, id and append fields. Neither can change once there are events. docs/series.md has
-// the arithmetic.
+// shards:"8" spreads the events of each series over that many partitions, from 2 to 100, by a hash of orderBy and id, for a series that
+// outgrows what DynamoDB writes to one partition in a second; the current item stays one. It needs a partition key that begins with $.
+// current:"none" declares a series of events alone, without a current item: an append is one plain write, and its fields are key parts,
+// orderBy, id and append fields. Neither can change once there are events. docs/series.md has the arithmetic.
 //
 // Only [Series.Append] and [Series.AppendAll] write fields with the role append, and they write no others.
 type Events struct{ _ eventsDecl }

@@ -208,9 +208,8 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 	return true, nil
 }
 
-// advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
-// same field the last one counts; fields that no event carries do not change. The condition is that the current item is
-// older than first.
+// advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the same field the last
+// one counts; fields that no event carries do not change. The condition is that the current item is older than first.
 func advance(a *joinedAdvance, first *event) (plan.Action, error) {
 	c, e, in := first.c, first.e, a.in
 	s := c.Schema
@@ -266,8 +265,7 @@ type joinedAdvance struct {
 	in   *plan.Input // of the last event; its write id is stored in the item
 }
 
-// Fold joins the updates of two appends of one series. It reports false for another operation and for keys that differ
-// in case.
+// Fold joins the updates of two appends of one series. It reports false for another operation and for keys that differ in case.
 func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
 	b, ok := other.(*joinedAdvance)
 	if !ok {

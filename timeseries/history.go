@@ -14,12 +14,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-// History reads the events of one series in the order of orderBy and id, or newest first with entity.Desc. A condition must be
-// on orderBy, or on the id after an entity.Eq of orderBy: entity.Between, entity.Eq, a lower bound (Ge or Gt) and an upper bound (Le or Lt), or entity.BeginsWith
-// for strings. A range of orderBy has all events of its ends. Conditions on other fields go into entity.Filter. Expired events are left out unless
-// entity.IncludeExpired is given. An event has the key, orderBy, id and the append fields that it carried, but no
-// enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of
-// events read.
+// History reads the events of one series in the order of orderBy and id, or newest first with entity.Desc. A condition must be on orderBy,
+// or on the id after an entity.Eq of orderBy: entity.Between, entity.Eq, a lower bound (Ge or Gt) and an upper bound (Le or Lt), or
+// entity.BeginsWith for strings. A range of orderBy has all events of its ends. Conditions on other fields go into entity.Filter. Expired
+// events are left out unless entity.IncludeExpired is given. An event has the key, orderBy, id and the append fields that it carried, but
+// no enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of events read.
 //
 // A series with shards:"P" is read from P partitions in one order, eight at the same time. At most one answer of each is held,
 // and another one of those that run out. Each costs at least one request. entity.MaxRequests and entity.MaxEvaluated must be P or
@@ -69,10 +68,9 @@ func eventPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec 
 	return where, query.BuildEach(src, key, spec)
 }
 
-// At returns the newest event at time t: the last one whose orderBy is not after t, of several with that
-// time the one with the greatest id. It reads strongly consistently,
-// skips expired events and usually costs one request, or with shards:"P" P requests. orderBy must be a time; for others, use
-// History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
+// At returns the newest event at time t: the last one whose orderBy is not after t, of several with that time the one with the greatest id.
+// It reads strongly consistently, skips expired events and usually costs one request, or with shards:"P" P requests. orderBy must be a
+// time; for others, use History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
 func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	c := engine.Of(s)
 	var none T

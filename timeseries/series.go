@@ -63,8 +63,7 @@ func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (v
 	return s.opened().current.Get(ctx, key, opts...)
 }
 
-// Update changes enrichment fields of the current item; a change of orderBy or of an append field is an error. See
-// entity.Store.Update.
+// Update changes enrichment fields of the current item; a change of orderBy or of an append field is an error. See entity.Store.Update.
 func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOption) (v T, err error) {
 	return s.opened().current.Update(ctx, key, opts...)
 }

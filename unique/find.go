@@ -70,11 +70,10 @@ func constraintNamed(c *engine.Core, name string) (*constraint, error) {
 	return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: problem}
 }
 
-// Find returns the item that has the value in the constraint's fields of v; it ignores other fields. It is strongly
-// consistent and needs no index. It costs two requests: one for the sentinel and one for its owner. If another item has
-// taken the value in between, it reads both in one transaction until they agree. Errors: entity.ErrNotFound;
-// entity.ErrConflict if the value changed its owner before each of Config.MaxAttempts such reads; *entity.InputError
-// for a missing field.
+// Find returns the item that has the value in the constraint's fields of v; it ignores other fields. It is strongly consistent and needs no
+// index. It costs two requests: one for the sentinel and one for its owner. If another item has taken the value in between, it reads both
+// in one transaction until they agree. Errors: entity.ErrNotFound; entity.ErrConflict if the value changed its owner before each of
+// Config.MaxAttempts such reads; *entity.InputError for a missing field.
 func (l *Lookup[T]) Find(ctx context.Context, v T) (found T, err error) {
 	err = l.untyped().find(ctx, v, &found)
 	return found, err

@@ -33,8 +33,7 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.SortKey())}, nil
 }
 
-// storedKey is sentinelKey for an item that is stored. In a shared table its value may be one that is refused in new
-// keys.
+// storedKey is sentinelKey for an item that is stored. In a shared table its value may be one that is refused in new keys.
 func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	if !c.shared() {
 		return c.sentinelKey(it)
@@ -64,8 +63,7 @@ func (c *constraint) SortKey() string { return c.key.Prefix }
 // EntityName returns the entity name that is stored in a sentinel.
 func (c *constraint) EntityName() string { return c.s.Name + layout.SentinelMark + c.name }
 
-// ClaimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
-// never.
+// ClaimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for never.
 func (c *constraint) ClaimEnd(owner item.Item, now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
 		return layout.End(c.s, owner)

@@ -14,8 +14,7 @@
 // *[ConflictError] unless the item has the expected version. With [Lock], every write of a struct expects the version
 // in that struct. Without either, a write that lost a race reads the item again and is planned again.
 //
-// With [Retain], a write stores the state that it replaces in the same transaction, so no version is ever missing. [Of]
-// opens that history.
+// With [Retain], a write stores the state that it replaces in the same transaction, so no version is ever missing. [Of] opens that history.
 //
 // The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package versioned

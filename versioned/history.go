@@ -105,11 +105,10 @@ func getVersion(ctx context.Context, c *engine.Core, key reflect.Value, n int64,
 	})
 }
 
-// At returns the state of the item at time t: the one with the highest version whose updated_at is not after t. T needs a
-// field with the role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for
-// the current item and the deleted copies, and one per MB of snapshots. Errors:
-// entity.ErrNotFound if the item did not exist yet, or had expired by then; both [ErrVersionExpired] and entity.ErrNotFound if the state has
-// expired; entity.ErrOmitted, with the rest of the version; *entity.InputError.
+// At returns the state of the item at time t: the one with the highest version whose updated_at is not after t. T needs a field with the
+// role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for the current item and the
+// deleted copies, and one per MB of snapshots. Errors: entity.ErrNotFound if the item did not exist yet, or had expired by then; both
+// [ErrVersionExpired] and entity.ErrNotFound if the state has expired; entity.ErrOmitted, with the rest of the version; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
 	c := engine.Of(h)
@@ -225,11 +224,10 @@ func fieldValue(v reflect.Value, index []int) any {
 	return fv.Interface()
 }
 
-// Revert gives the item the content of version n, as a new version, and returns it. It does not change key parts,
-// fields that are immutable, set once or set by the library, and attributes that T does not have. The write is an
-// Update of every other field that differs: planned from the item as read, guarded, and planned again after a lost
-// race. It costs the read of the item, one of the snapshot, and the write; of a soft-deleted
-// entity two reads more if there is no such snapshot. Errors: entity.ErrNotFound if there is no such item or
+// Revert gives the item the content of version n, as a new version, and returns it. It does not change key parts, fields that are
+// immutable, set once or set by the library, and attributes that T does not have. The write is an Update of every other field that differs:
+// planned from the item as read, guarded, and planned again after a lost race. It costs the read of the item, one of the snapshot, and the
+// write; of a soft-deleted entity two reads more if there is no such snapshot. Errors: entity.ErrNotFound if there is no such item or
 // version, and entity.ErrDeleted too if the item can be restored; entity.ErrOmitted; a *[ConflictError]; a *unique.ViolationError;
 // entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {

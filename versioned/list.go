@@ -31,11 +31,10 @@ func WithCurrent() ListOption {
 // entity.IncludeExpired, [WithCurrent].
 type ListOption interface{ bind.ListOption }
 
-// List reads the past states of the item with key's primary key in the order of their versions, newest first with
-// entity.Desc. [WithCurrent] adds the current state. A condition on the version field bounds the versions; other
-// conditions go into entity.Filter. Expired snapshots are left out unless entity.IncludeExpired is given. All reads are
-// strongly consistent: of the current item and the deleted copies once per run or page, and of the snapshots one
-// request per MB.
+// List reads the past states of the item with key's primary key in the order of their versions, newest first with entity.Desc.
+// [WithCurrent] adds the current state. A condition on the version field bounds the versions; other conditions go into entity.Filter.
+// Expired snapshots are left out unless entity.IncludeExpired is given. All reads are strongly consistent: of the current item and the
+// deleted copies once per run or page, and of the snapshots one request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := engine.Of(h)
 	spec := bind.Collect(opts)

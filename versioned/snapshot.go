@@ -98,10 +98,9 @@ func expires(s *schema.Schema, copied item.Item) bool {
 	return ok
 }
 
-// absentOrSame holds if there is no snapshot, or one of this very state: the first one is put when the item is created.
-// A touch changes the write id of an item but neither its version nor its updated_at. In a shared table the version,
-// which is the key, has to suffice: where a put of effect-dynamodb restarted the versions at 1, the history is
-// overwritten from there.
+// absentOrSame holds if there is no snapshot, or one of this very state: the first one is put when the item is created. A touch changes the
+// write id of an item but neither its version nor its updated_at. In a shared table the version, which is the key, has to suffice: where a
+// put of effect-dynamodb restarted the versions at 1, the history is overwritten from there.
 func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	either := []expr.Cond{s.Absent}
 	proof := func(name string) {
@@ -148,8 +147,7 @@ func sameBefore(s *schema.Schema, u *schema.Upgrade, it item.Item) expr.Cond {
 	return expr.All(form, expr.Compare(expr.Between, expr.Attr(old.Name), low, high))
 }
 
-// absentOrSameDeleted is absentOrSame for a deleted state. In a shared table the version proves nothing, but the time
-// of the deletion does.
+// absentOrSameDeleted is absentOrSame for a deleted state. In a shared table the version proves nothing, but the time of the deletion does.
 func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 	if !s.Profile.VersionsRestart() {
 		return absentOrSame(s, it)

@@ -140,8 +140,7 @@ func (e *ConflictError) Error() string {
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == sentinel.ErrConflict }
 
-// KeyCaseError is an ErrKeyCase: a key part of the stored item differs from the given one in case only, so that both have
-// the same key.
+// KeyCaseError is an ErrKeyCase: a key part of the stored item differs from the given one in case only, so that both have the same key.
 type KeyCaseError struct {
 	Attr string // attribute of the key part
 }
@@ -165,8 +164,7 @@ func (e *DecodeError) Error() string {
 	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
 }
 
-// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded, or a later one than the
-// declaration reads.
+// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded, or a later one than the declaration reads.
 type UpgradeError struct {
 	Entity string // entity name
 	From   int    // payload version

@@ -1,8 +1,7 @@
 package entitytype
 
-// TableOptions are settings of a table that do not affect the code and may differ between environments; see
-// [entity.Config].TableOptions. Everything that the code depends on is in the tags. The zero value is an on demand table
-// without further settings.
+// TableOptions are settings of a table that do not affect the code and may differ between environments; see [entity.Config].TableOptions.
+// Everything that the code depends on is in the tags. The zero value is an on demand table without further settings.
 type TableOptions struct {
 	PointInTimeRecovery bool                  // continuous backups; needs a client with DescribeContinuousBackups and UpdateContinuousBackups, as *dynamodb.Client
 	DeletionProtection  bool                  // DeleteTable is refused

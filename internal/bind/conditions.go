@@ -337,8 +337,7 @@ func Conditions(s *schema.Schema, list []Cond) (expr.Cond, error) {
 	return joined, nil
 }
 
-// KeyCondition compiles a condition on a part of a key. Unlike [Condition], an empty value never matches an absent
-// attribute.
+// KeyCondition compiles a condition on a part of a key. Unlike [Condition], an empty value never matches an absent attribute.
 func KeyCondition(s *schema.Schema, c Cond) (expr.Cond, error) {
 	if c.Op == Where {
 		return expr.Cond{}, Invalid(s, CodeCondition, nil, "Where cannot be a condition on a key; give it inside Filter")

@@ -19,8 +19,7 @@ type ExpirySetter interface {
 	Derives() bool
 	// From returns the attribute that the expiry is counted from, or nil for the clock.
 	From() *schema.Attr
-	// Stamp returns the expiry of an item whose From attribute is from, or of one created now. It returns nil if the
-	// item does not expire.
+	// Stamp returns the expiry of an item whose From attribute is from, or of one created now. It returns nil if the item does not expire.
 	Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error)
 	// Chosen reports whether av is an expiry that the caller set, that is neither absent nor zero.
 	Chosen(av types.AttributeValue) bool

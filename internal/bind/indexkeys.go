@@ -280,8 +280,7 @@ func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item) error {
 	return nil
 }
 
-// ComposeIndexKeys composes the index keys of a whole item in place. was is the item that it replaces, or nil for a new
-// one.
+// ComposeIndexKeys composes the index keys of a whole item in place. was is the item that it replaces, or nil for a new one.
 func ComposeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
 		keys, together := x.Keys(), s.Profile.SyncsIndexKeys(x)

@@ -123,9 +123,8 @@ func promotedFromNil(v reflect.Value, name string) bool {
 	return promotedFromNil(from, name)
 }
 
-// callValidate calls Validate on v, or on an addressable copy if the method has a pointer receiver. For a struct without
-// the method it calls those of the embedded structs, because Go does not promote a method that two of them have. It does
-// not recover panics.
+// callValidate calls Validate on v, or on an addressable copy if the method has a pointer receiver. For a struct without the method it
+// calls those of the embedded structs, because Go does not promote a method that two of them have. It does not recover panics.
 func (r *refusals) callValidate(v reflect.Value, place string) {
 	if !v.CanInterface() {
 		return

@@ -10,8 +10,7 @@ import (
 type Places struct {
 	Before bool        // the page ends at the places; otherwise it begins there
 	Keys   []item.Item // of each partition the key of the item next to the page; nil for its beginning, or its end for Before
-	// Bound is the item next to the page in the order of all partitions, or nil, and In the number of its
-	// partition.
+	// Bound is the item next to the page in the order of all partitions, or nil, and In the number of its partition.
 	Bound item.Item
 	In    int
 }

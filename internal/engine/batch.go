@@ -212,8 +212,7 @@ type asked struct {
 	n    int
 }
 
-// getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
-// without an item.
+// getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row without an item.
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]wire.Table)) error {
 	consistent = consistent || ctx.Value(decisionKey{}) != nil
 	for idle := (attempts{}); ; {
@@ -359,8 +358,7 @@ type batch struct {
 	err   error
 }
 
-// writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
-// write.
+// writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := (attempts{}); ; {
 		tables := make([]string, 0, 1) // in order

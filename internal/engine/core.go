@@ -160,8 +160,7 @@ func Unopened(t reflect.Type) error {
 	return &entitytype.InputError{Code: bind.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
 }
 
-// Closed returns the core of a nil or zero handle of type t. Everything made from it fails with the same error, before
-// any request.
+// Closed returns the core of a nil or zero handle of type t. Everything made from it fails with the same error, before any request.
 func Closed(t reflect.Type) *Core {
 	s := &schema.Schema{Type: t, Unopened: Unopened(t)}
 	if t == nil {

@@ -50,8 +50,7 @@ type Operation struct {
 	deferred *Deferred[*plan.Op] // takes the place of Op; nil for an entity without a Prepare method
 }
 
-// Deferred is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe
-// for concurrent use.
+// Deferred is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe for concurrent use.
 type Deferred[B any] struct {
 	mu       sync.Mutex
 	value    *bind.Whole
@@ -80,8 +79,7 @@ func (u *Deferred[B]) Bind(ctx context.Context) B {
 	return bound
 }
 
-// Preview returns the write for printing. asGiven reports that it is of the given value, because Prepare has not succeeded
-// yet.
+// Preview returns the write for printing. asGiven reports that it is of the given value, because Prepare has not succeeded yet.
 func (u *Deferred[B]) Preview() (bound B, asGiven bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them. The last one runs on the caller's
-// goroutine, whose stack has grown already: a single request needs no other. If one panics, no further one is begun, and
-// Parallel panics with the same value when all have ended: f may call functions of the user, who can recover only on his
-// own goroutine.
+// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them. The last one runs on the caller's goroutine, whose stack
+// has grown already: a single request needs no other. If one panics, no further one is begun, and Parallel panics with the same value when
+// all have ended: f may call functions of the user, who can recover only on his own goroutine.
 func Parallel(n, width int, f func(int)) {
 	if n == 1 {
 		f(0)

@@ -98,8 +98,7 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 	return page, err
 }
 
-// FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
-// them.
+// FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases them.
 func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, error) {
 	if err := r.NoTransactions; err != nil {
 		return nil, err

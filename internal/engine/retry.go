@@ -164,8 +164,7 @@ func (r *Runner) read(ctx context.Context, operation string, tables []string, se
 // errDeadline says that a repetition would come too late.
 var errDeadline = fmt.Errorf("the context ends before the next attempt: %w", context.DeadlineExceeded)
 
-// pause waits before attempt n+1, exponentially with full jitter. If ctx ends, or would end during the pause, it returns an
-// error at once.
+// pause waits before attempt n+1, exponentially with full jitter. If ctx ends, or would end during the pause, it returns an error at once.
 func (r *Runner) pause(ctx context.Context, n int) error {
 	if r.Pause != nil {
 		return r.Pause(ctx, n)

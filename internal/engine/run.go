@@ -12,11 +12,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
-// lookBack reads the newest snapshot and deleted copy, and retries until two reads agree, because they are not atomic. A
-// history without a copy can belong to an item that exists and is deleted soon: its copy would have the newest state, and
-// no snapshot would refuse a plan made from that history. Or the copy was made after the copies were read. Such a history
-// is used only if a second read gives the same and the item is absent in between. If the item exists, it is the plan's
-// image.
+// lookBack reads the newest snapshot and deleted copy, and retries until two reads agree, because they are not atomic. A history without a
+// copy can belong to an item that exists and is deleted soon: its copy would have the newest state, and no snapshot would refuse a plan
+// made from that history. Or the copy was made after the copies were read. Such a history is used only if a second read gives the same and
+// the item is absent in between. If the item exists, it is the plan's image.
 func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) error {
 	before := int64(-1) // version of an odd history
 	for n := 0; n < max(r.MaxAttempts, 2); n++ {
@@ -125,9 +124,8 @@ func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (it
 	return nil, sentinel.ErrConflict
 }
 
-// explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by
-// now, as after a restore, and op has changed nothing: the error would be about a moment that has passed, and op can be
-// planned again.
+// explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by now, as after a
+// restore, and op has changed nothing: the error would be about a moment that has passed, and op can be planned again.
 func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) (explained error, exists bool) {
 	var present *plan.ItemPresent
 	if !op.AlsoDeleted || !errors.Is(err, sentinel.ErrNotFound) || errors.As(err, &present) {

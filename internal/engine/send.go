@@ -41,10 +41,9 @@ var operations = [...]string{plan.Put: "PutItem", plan.Update: "UpdateItem", pla
 
 // deliver sends the actions until the outcome is definite, as far as repetition does no harm.
 //
-// Without a token there is a single action. After a lost answer it is repeated only if nothing else writes the item, or if its guard
-// lets at most one of the first attempt and another write pass: under any other guard, a repetition could undo later writes. The
-// write id shows who wrote the item. With a token the actions are a transaction. However often it is sent, it is applied at most
-// once.
+// Without a token there is a single action. After a lost answer it is repeated only if nothing else writes the item, or if its guard lets
+// at most one of the first attempt and another write pass: under any other guard, a repetition could undo later writes. The write id shows
+// who wrote the item. With a token the actions are a transaction. However often it is sent, it is applied at most once.
 func (t *transaction) deliver(ctx context.Context, token string) (response, error) {
 	r, actions := t.r, t.actions
 	if r.Client == nil {
@@ -175,10 +174,9 @@ func isFinal(a *plan.Action, image item.Item, plain bool) bool {
 	return a.Pin.Op != expr.None || a.Final != nil && a.Final(image)
 }
 
-// reveal examines the items behind a refusal. own is an item with the write id of its action. A client may hide the items,
-// like some caches in front of DynamoDB. So a refusal without an item is read for one, if its condition holds without an item
-// or as long as no refusal has shown an item. An item that is there is hidden, or was created since: the action must be planned
-// again.
+// reveal examines the items behind a refusal. own is an item with the write id of its action. A client may hide the items, like some caches
+// in front of DynamoDB. So a refusal without an item is read for one, if its condition holds without an item or as long as no refusal has
+// shown an item. An item that is there is hidden, or was created since: the action must be planned again.
 func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []plan.Failure) (own item.Item, err error) {
 	for i, f := range failures {
 		if f.Failed() && f.Image != nil {

@@ -19,10 +19,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan
-// again. The write ids depend only on the token and the ops, so the stored items show which call wrote them. If a call is
-// repeated later, its times differ and DynamoDB refuses the token; then an item with this call's write id proves that the
-// transaction was applied.
+// TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan again. The
+// write ids depend only on the token and the ops, so the stored items show which call wrote them. If a call is repeated later, its times
+// differ and DynamoDB refuses the token; then an item with this call's write id proves that the transaction was applied.
 func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	t := newTransaction(r, ops...)
 	t.once = true

@@ -302,11 +302,10 @@ func (t *transaction) soleWriters() bool {
 	return !slices.ContainsFunc(t.ops, func(op operation) bool { return !op.SoleWriter })
 }
 
-// resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
-// has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
-// given up the claimed value, so it does not count as final then, and is not returned. Nor does any other failure while an op is
-// refused by an item in an earlier form, which may have more to say in today's.
-// An op alone can also go on with another plan, or have a result.
+// resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that has changed
+// since, and no other has failed for good. A failed claim may follow from the stale plan, which would have given up the claimed value, so
+// it does not count as final then, and is not returned. Nor does any other failure while an op is refused by an item in an earlier form,
+// which may have more to say in today's. An op alone can also go on with another plan, or have a result.
 func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *plan.Plan) {
 	var lost []OpFailure
 	final, certain, outdated := false, !got.ambiguous || t.soleWriters(), false

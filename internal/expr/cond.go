@@ -30,8 +30,7 @@ const (
 	Not        Op = "NOT"
 )
 
-// Cond is a condition: a comparison of the attribute at Path with Values, a comparison of Operands, or a combination of
-// Conds.
+// Cond is a condition: a comparison of the attribute at Path with Values, a comparison of Operands, or a combination of Conds.
 type Cond struct {
 	Op       Op
 	Path     Path

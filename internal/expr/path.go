@@ -57,8 +57,7 @@ func (p Path) Overlaps(q Path) bool {
 	return true
 }
 
-// Disagrees reports whether the first step in which p and q differ is a name in one and a list index in the other. No item
-// can have both.
+// Disagrees reports whether the first step in which p and q differ is a name in one and a list index in the other. No item can have both.
 func (p Path) Disagrees(q Path) bool {
 	for i := range min(len(p), len(q)) {
 		if p[i] != q[i] {

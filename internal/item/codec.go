@@ -22,8 +22,7 @@ type TimeField struct {
 	Exact     bool // a value finer than Format is an error instead of truncated
 }
 
-// Codec encodes and decodes values of one struct type. It encodes plain values, times and text fields itself; attributevalue
-// does the rest.
+// Codec encodes and decodes values of one struct type. It encodes plain values, times and text fields itself; attributevalue does the rest.
 type Codec struct {
 	Default key.TimeFormat // format of nested times
 	Times   []TimeField
@@ -72,8 +71,7 @@ func (c *Codec) Loose() *Codec {
 	return &loose
 }
 
-// Encode returns the field's value fv as an attribute value, or nil if it is to be absent. It is in the memory of a, which may
-// be nil.
+// Encode returns the field's value fv as an attribute value, or nil if it is to be absent. It is in the memory of a, which may be nil.
 func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, error) {
 	for fv.Kind() == reflect.Pointer {
 		if fv.IsNil() {

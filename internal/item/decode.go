@@ -94,8 +94,7 @@ func (c *Codec) Read(it wire.Item, given, dst reflect.Value) error {
 	return c.decodeEach(it.Map(), dst.Elem())
 }
 
-// Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a
-// *[FieldError].
+// Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a *[FieldError].
 func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if c.layout != nil && dst.Elem().IsZero() {
 		return c.Read(wire.Of(it), reflect.Value{}, dst)

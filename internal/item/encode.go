@@ -101,8 +101,7 @@ func (a *Values) number(text string) types.AttributeValue {
 	return av
 }
 
-// plain encodes v as attributevalue does, without its search for methods and tags. It returns nil for an empty value
-// under omitempty.
+// plain encodes v as attributevalue does, without its search for methods and tags. It returns nil for an empty value under omitempty.
 func (a *Values) plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
 	k := v.Kind()
 	if k == reflect.Pointer || k == reflect.Slice {
@@ -154,8 +153,7 @@ const (
 	asMap     // a map of plain values by strings
 )
 
-// formOf returns how a field of type t with these options of its tag is encoded. Whatever is not common is left to
-// attributevalue.
+// formOf returns how a field of type t with these options of its tag is encoded. Whatever is not common is left to attributevalue.
 func formOf(t reflect.Type, options []string) form {
 	set := ""
 	for _, o := range options {

@@ -56,8 +56,7 @@ const MaxBytes = 400*1024 - 1024
 // KeptBytes is what the library may add to MaxBytes when it makes a snapshot, a copy, or an item of a copy.
 const KeptBytes = 512
 
-// Size returns the size of it in bytes as DynamoDB counts it: names and values, with the overhead of numbers, lists and
-// maps.
+// Size returns the size of it in bytes as DynamoDB counts it: names and values, with the overhead of numbers, lists and maps.
 func Size(it Item) int {
 	total := 0
 	for name, av := range it {

@@ -111,8 +111,7 @@ type Attribute struct {
 	Set           string // "", "string", "number" or "binary"
 }
 
-// ParseAttribute reads "name,option,…" as attributevalue does, but rejects the unknown options that attributevalue
-// ignores.
+// ParseAttribute reads "name,option,…" as attributevalue does, but rejects the unknown options that attributevalue ignores.
 func ParseAttribute(text string) (Attribute, error) {
 	if text == "-" {
 		return Attribute{Skip: true}, nil

@@ -58,8 +58,7 @@ func (f *Field) problem(format string, args ...any) error {
 // case, among each other like the bytes that they stand for.
 const lastEscaped = '%'
 
-// Escape writes every byte up to 0x25 as %XX. Escaped text contains neither the separator '#' nor the range end '$', and
-// sorts as s does.
+// Escape writes every byte up to 0x25 as %XX. Escaped text contains neither the separator '#' nor the range end '$', and sorts as s does.
 func Escape(s string) string {
 	plain := 0
 	for plain < len(s) && s[plain] > lastEscaped {

@@ -251,8 +251,7 @@ const (
 	above
 )
 
-// round returns the text of the nearest value that the part can have, upwards or downwards; the position is not within if
-// it has none.
+// round returns the text of the nearest value that the part can have, upwards or downwards; the position is not within if it has none.
 func (f *Field) round(v Value, up bool) (string, position) {
 	switch {
 	case v.Kind == String && v.S == "", v.Kind == Int && v.I < 0:
@@ -291,8 +290,7 @@ func Successor(prefix string) string {
 	return ""
 }
 
-// cutLower cuts a lower bound to the size of a sort key, at a character boundary. The result is at or below text, so the
-// range may grow.
+// cutLower cuts a lower bound to the size of a sort key, at a character boundary. The result is at or below text, so the range may grow.
 func cutLower(text string) string {
 	if len(text) <= MaxSortKey {
 		return text

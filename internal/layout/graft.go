@@ -21,8 +21,7 @@ func sameFloat(a, b string) bool {
 	return false
 }
 
-// follows reports whether before has the elements of stored in the same order. A type that encodes itself may reorder
-// them.
+// follows reports whether before has the elements of stored in the same order. A type that encodes itself may reorder them.
 func follows(stored, before []types.AttributeValue) bool {
 	if len(stored) != len(before) {
 		return false

@@ -13,10 +13,9 @@ import (
 // SentinelMark follows the name of an entity in the mark of an item that claims a unique value; the name of the constraint follows.
 const SentinelMark = "._unique."
 
-// KindOf returns which of the entity's items it is: [CurrentKind], or the kind of a related item. known is false for a
-// related item of a kind that this version does not know. In a table that is shared with effect-dynamodb, no attribute
-// shows the kind. There KindOf compares the sort key with the attributes that it is composed of, and known is false for
-// any other item.
+// KindOf returns which of the entity's items it is: [CurrentKind], or the kind of a related item. known is false for a related item of a
+// kind that this version does not know. In a table that is shared with effect-dynamodb, no attribute shows the kind. There KindOf compares
+// the sort key with the attributes that it is composed of, and known is false for any other item.
 func KindOf(s *schema.Schema, it item.Item) (kind string, known bool) {
 	if s.HasMetadata {
 		av, related := it[schema.KindAttr].(*types.AttributeValueMemberS)

@@ -144,9 +144,8 @@ func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	return schema.DeletedAtAttr, s.Options.Precision
 }
 
-// IsDeletedState reports whether a stored item is a deleted state: a deleted copy, or the snapshot of a deleted state.
-// In a shared table only the time of the deletion shows it. That includes copies that effect-dynamodb keeps after a
-// restore.
+// IsDeletedState reports whether a stored item is a deleted state: a deleted copy, or the snapshot of a deleted state. In a shared table
+// only the time of the deletion shows it. That includes copies that effect-dynamodb keeps after a restore.
 func IsDeletedState(s *schema.Schema, it item.Item) bool {
 	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S(CopyKind)) {
 		return true

@@ -26,9 +26,8 @@ type Stored struct {
 	Item item.Item // in today's payload version: for everything else
 }
 
-// Open returns both forms of an item that was read from the table of s. An item of another entity, or of today's payload
-// version, has the same form twice. Errors are of type *entitytype.UpgradeError, also for an item of a later version, and
-// *entitytype.DecodeError.
+// Open returns both forms of an item that was read from the table of s. An item of another entity, or of today's payload version, has the
+// same form twice. Errors are of type *entitytype.UpgradeError, also for an item of a later version, and *entitytype.DecodeError.
 func Open(s *schema.Schema, raw item.Item) (Stored, error) {
 	if raw == nil || !s.HasMetadata {
 		return Stored{raw, raw}, nil

@@ -27,8 +27,7 @@ func secret(s *schema.Schema, name string) bool {
 // HiddenValue is printed instead of a secret.
 const HiddenValue = "<hidden>"
 
-// PathText formats a path for messages. Names inside a secret attribute are hidden, because the keys of a map can be
-// secrets.
+// PathText formats a path for messages. Names inside a secret attribute are hidden, because the keys of a map can be secrets.
 func PathText(s *schema.Schema, path expr.Path) string {
 	if len(path) > 1 && secret(s, path.Root()) {
 		return item.Text(path.Root()) + "." + HiddenValue

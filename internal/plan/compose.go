@@ -126,8 +126,7 @@ func (m *Mutation) SetDeleted(at time.Time) error {
 	return nil
 }
 
-// Folder is an action that can be merged with another of its kind on the same item. Two appends to one series update the
-// current item once.
+// Folder is an action that can be merged with another of its kind on the same item. Two appends to one series update the current item once.
 type Folder interface {
 	// Fold returns one action that does both. It returns false if other is of another kind.
 	Fold(other Folder) (Action, bool)

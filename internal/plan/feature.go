@@ -65,14 +65,12 @@ func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
 	return all
 }
 
-// sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves
-// it writes too.
+// sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves it writes too.
 func sharesExpiry(s *schema.Schema) bool {
 	return s.Expires && (s.KeepsHistory || s.HasUnique)
 }
 
-// Marked reports whether one of the entities writes items with an entity marker to the table or, if x is not nil, to
-// its index x.
+// Marked reports whether one of the entities writes items with an entity marker to the table or, if x is not nil, to its index x.
 func Marked(entities []*schema.Schema, x *schema.Index) bool {
 	for _, s := range entities {
 		dollar, claims := s.Templated, len(UniqueConstraints(s)) > 0

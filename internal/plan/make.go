@@ -118,9 +118,8 @@ func (op *Op) guardCase(p *Plan, now time.Time) {
 	}
 }
 
-// guardPayload adds to the actions of p on op's item the condition that the item has a payload version that they are made
-// for. An action that changes attributes of the stored item, or has conditions on them, needs today's. Any other write needs
-// one that the program knows.
+// guardPayload adds to the actions of p on op's item the condition that the item has a payload version that they are made for. An action
+// that changes attributes of the stored item, or has conditions on them, needs today's. Any other write needs one that the program knows.
 func (op *Op) guardPayload(p *Plan, now time.Time) {
 	s := op.Schema
 	p.blind = now

@@ -63,10 +63,9 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 	return changes, nil
 }
 
-// NewModify plans a read, the caller's change of the value, and a Put of the item with the difference, guarded by what
-// was read. modify decodes an image, changes the value, and returns it before and after the change. It runs once per
-// attempt. It sends what changed says; without a difference, a check of the caller's conditions on the item that was read, if there
-// are any.
+// NewModify plans a read, the caller's change of the value, and a Put of the item with the difference, guarded by what was read. modify
+// decodes an image, changes the value, and returns it before and after the change. It runs once per attempt. It sends what changed says;
+// without a difference, a check of the caller's conditions on the item that was read, if there are any.
 func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
 	op := new(Op).Begin(s, table, "Modify", v, nil, spec)
 	if op.Err != nil {

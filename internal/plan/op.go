@@ -43,9 +43,8 @@ type Asked struct {
 	IfPresent  bool                  // a missing item is no error
 	Idempotent bool                  // sent as a transaction under a token, so that it can be repeated after a lost answer
 
-	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
-	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
-	// applied.
+	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its effect is wanted
+	// whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was applied.
 	SoleWriter bool
 }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// Later returns now, or one unit after the stored updated_at if that is not before now, so that updated_at always
-// increases.
+// Later returns now, or one unit after the stored updated_at if that is not before now, so that updated_at always increases.
 func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	if s.UpdatedAt == nil {
 		return now
@@ -33,8 +32,7 @@ var (
 	clearRestoreMark = expr.Change{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}
 )
 
-// WithWriteID adds the change of the write id to changes. It returns the id that is stored, "" for entities without hidden
-// attributes.
+// WithWriteID adds the change of the write id to changes. It returns the id that is stored, "" for entities without hidden attributes.
 func WithWriteID(s *schema.Schema, changes []expr.Change, writeID string) ([]expr.Change, string) {
 	if !s.HasMetadata {
 		return changes, ""

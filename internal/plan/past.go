@@ -102,9 +102,8 @@ func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past
 	return past, nil
 }
 
-// Fate reads what has become of op's item: whether it has a deleted copy that has not expired, and, if it has none, whether
-// it exists. The item sorts before its copies, so the last of them answers both. Fate needs one request, and more only if
-// copies have expired.
+// Fate reads what has become of op's item: whether it has a deleted copy that has not expired, and, if it has none, whether it exists. The
+// item sorts before its copies, so the last of them answers both. Fate needs one request, and more only if copies have expired.
 func Fate(ctx context.Context, r layout.Reader, op *Op, now time.Time) (deleted, exists bool, err error) {
 	in := itemAndCopies(op)
 	in.Limit, in.Desc = 1, true
@@ -127,15 +126,13 @@ func Fate(ctx context.Context, r layout.Reader, op *Op, now time.Time) (deleted,
 	return false, false, nil
 }
 
-// itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after
-// them.
+// itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after them.
 func itemAndCopies(op *Op) *layout.Range {
 	return layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
 }
 
-// ReadItemAndCopy reads op's item and its deleted copies in one query, so that it finds an item that moves between them.
-// It returns the current item, and the copy with the key chosen. If chosen is nil, it returns the copies that
-// ReadNewest returns.
+// ReadItemAndCopy reads op's item and its deleted copies in one query, so that it finds an item that moves between them. It returns the
+// current item, and the copy with the key chosen. If chosen is nil, it returns the copies that ReadNewest returns.
 func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.Item, now time.Time) (current, newest, copied layout.Stored, err error) {
 	in := itemAndCopies(op)
 	in.Desc = true

@@ -142,8 +142,7 @@ func (l *Learned) Any() bool {
 	return l.ReadFirst || l.Outdated || l.Expired || l.Taken != nil || l.foreign != nil
 }
 
-// Sentinel says whether the sentinel under k belongs to another item, so that it must not be deleted or reserved. The item may get it
-// back.
+// Sentinel says whether the sentinel under k belongs to another item, so that it must not be deleted or reserved. The item may get it back.
 func (l *Learned) Sentinel(k item.Item, others bool) {
 	if l.foreign == nil {
 		l.foreign = map[string]bool{}

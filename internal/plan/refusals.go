@@ -39,9 +39,8 @@ func (e *Missing) Error() string { return e.Err.Error() }
 
 func (e *Missing) Unwrap() error { return e.Err }
 
-// Refused reports a write whose condition failed. Class is what that means for the verb, Cause is the SDK's error, Image
-// is the stored item, and Which is the failed condition in words. Cause is nil if a read showed that the condition would
-// fail.
+// Refused reports a write whose condition failed. Class is what that means for the verb, Cause is the SDK's error, Image is the stored
+// item, and Which is the failed condition in words. Cause is nil if a read showed that the condition would fail.
 type Refused struct {
 	Class  error
 	Cause  error

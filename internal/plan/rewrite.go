@@ -24,8 +24,7 @@ type Rewriting struct {
 	carried   []Action           // that move the claims of a current item from an earlier form to Item
 }
 
-// ClaimsOf returns the puts of the sentinels that claim the values of a stored item with the key of op, under the
-// constraints in claims.
+// ClaimsOf returns the puts of the sentinels that claim the values of a stored item with the key of op, under the constraints in claims.
 func ClaimsOf(op *Op, in *Input, it item.Item, claims []UniqueConstraint) (parts []Action, err error) {
 	for _, g := range claims {
 		more, err := g.Guard(&Mutation{Kind: Created, Op: op, In: in, New: it})

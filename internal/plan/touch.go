@@ -40,9 +40,8 @@ func touchable(s *schema.Schema, field bind.Target, every time.Duration) (*schem
 // composedOfMore says why an attribute of which a key of an index depends cannot be touched.
 const composedOfMore = "an index key, or the condition of an index, is about the attribute and others; use Update"
 
-// NewTouch plans the write of the current time into one time attribute if it is absent or older than every. It is one
-// UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
-// enough.
+// NewTouch plans the write of the current time into one time attribute if it is absent or older than every. It is one UpdateItem that does
+// not change version, updated_at or history. The result is skipped if the attribute is recent enough.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target, every time.Duration) *Op {
 	op := new(Op).Begin(s, table, "Touch", v, nil, &bind.Options{})
 	if op.Err != nil {

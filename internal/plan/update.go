@@ -163,8 +163,7 @@ func (u *update) Applied(p *Plan, r Returned, _ *Input) (Result, error) {
 	return Result{Item: r.Image}, nil
 }
 
-// derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
-// stored item.
+// derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the stored item.
 func (u *update) derive(changes []expr.Change, in *Input) (follow []expr.Change, needRead bool, err error) {
 	follow, needRead, err = expiryChanges(u.Schema, changes, u.Parts, in, bind.OnUpdate)
 	if err != nil {

@@ -139,8 +139,7 @@ func (u *upsert) withCreated(in *Input) ([]expr.Change, error) {
 	return append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: a.Path, Value: av}), bind.ValueError(u.Schema, a, err)
 }
 
-// derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
-// stored item.
+// derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the stored item.
 func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err error) {
 	changes, err := u.withCreated(in)
 	if err != nil {

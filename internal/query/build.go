@@ -293,8 +293,7 @@ func Under(c *engine.Core, v reflect.Value, spread ...*schema.KeyDef) (conds []e
 		return nil, b.fail(bind.CodeValue, nil, "the sort key is too long")
 	}
 	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
-		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same
-		// text with "$".
+		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same text with "$".
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
 		sk = expr.Compare(expr.Between, k.Path, item.S(text), item.S(text+"$"))
 	}

@@ -176,8 +176,7 @@ func covering(conds []expr.Cond) expr.Cond {
 	return expr.Compare(expr.Between, path, lo, hi)
 }
 
-// coveringCond returns a condition on the sort key that holds whenever one of sorts does. It may also hold between their
-// ranges.
+// coveringCond returns a condition on the sort key that holds whenever one of sorts does. It may also hold between their ranges.
 func coveringCond(sorts [][]expr.Cond) expr.Cond {
 	var out []expr.Cond
 	for i := 0; ; i++ {

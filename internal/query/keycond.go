@@ -108,8 +108,7 @@ func (b *builder) between(low, high expr.Cond) expr.Cond {
 	return expr.Compare(expr.Between, low.Path, from, to)
 }
 
-// withoutEmpty simplifies a range whose bounds DynamoDB would reject. A stored key is never empty, so the empty text
-// sorts before all keys.
+// withoutEmpty simplifies a range whose bounds DynamoDB would reject. A stored key is never empty, so the empty text sorts before all keys.
 func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 	empty := func(i int) bool { return item.Absent(c.Values[i]) }
 	switch c.Op {

@@ -1,5 +1,4 @@
-// Package query compiles a read of one partition, of a table or an index, into a key condition and a filter, and runs it
-// page by page.
+// Package query compiles a read of one partition, of a table or an index, into a key condition and a filter, and runs it page by page.
 package query
 
 import (
@@ -100,8 +99,7 @@ func terms(c expr.Cond) []expr.Cond {
 	return []expr.Cond{c}
 }
 
-// sent returns the part of the filter that DynamoDB evaluates. With Hydrate, it does not know attributes that the index does not
-// carry.
+// sent returns the part of the filter that DynamoDB evaluates. With Hydrate, it does not know attributes that the index does not carry.
 func (p *Plan) sent(now time.Time) expr.Cond {
 	if !p.Hydrate {
 		return p.filter(now)

@@ -25,8 +25,7 @@ type Node struct {
 	Loose   bool   // not a field: stored by the type of the given value
 }
 
-// address identifies a field of a prototype. The type is part of it because a struct and its first field have the same
-// pointer.
+// address identifies a field of a prototype. The type is part of it because a struct and its first field have the same pointer.
 type address struct {
 	place uintptr
 	typ   reflect.Type
@@ -110,8 +109,7 @@ func (n *Node) field(f ruled) *Node {
 	}
 }
 
-// Inside returns the node that one step from n leads to. If n's type does not define the step, the node has type any
-// and is Loose.
+// Inside returns the node that one step from n leads to. If n's type does not define the step, the node has type any and is Loose.
 func (n *Node) Inside(step expr.Step) *Node {
 	in := &Node{Path: n.Path.Child(step), Attr: n.Attr, Type: reflect.TypeFor[any](), Loose: true}
 	t := item.Pointee(n.Type)

@@ -47,8 +47,7 @@ type Decl struct {
 	primary bool // the declaration is the primary key
 }
 
-// Tag returns the value of a tag key, and whether the tag has it. A declaration asks for every key that it knows, also
-// for optional ones.
+// Tag returns the value of a tag key, and whether the tag has it. A declaration asks for every key that it knows, also for optional ones.
 func (d *Decl) Tag(key string) (string, bool) {
 	d.known = append(d.known, key)
 	for _, p := range d.pairs {
@@ -69,8 +68,7 @@ func (d *Decl) Need(key string) (string, bool) {
 	return v, true
 }
 
-// Duration returns the duration in a tag key and reports one that is not greater than zero. It returns 0 without the
-// key.
+// Duration returns the duration in a tag key and reports one that is not greater than zero. It returns 0 without the key.
 func (d *Decl) Duration(key string) time.Duration {
 	text, ok := d.Tag(key)
 	if !ok {
@@ -86,8 +84,7 @@ func (d *Decl) Duration(key string) time.Duration {
 	return v
 }
 
-// Attribute returns the attribute that tag key option names. It returns nil after reporting that the struct does not have
-// it.
+// Attribute returns the attribute that tag key option names. It returns nil after reporting that the struct does not have it.
 func (d *Decl) Attribute(option, name string) *Attr {
 	if a := d.Schema.byName[name]; a != nil {
 		return a
@@ -149,8 +146,7 @@ func (d *Decl) Keep(feature any) { d.Schema.Features = append(d.Schema.Features,
 // Check runs f after every declaration has been read. Keys and indexes with mistakes are missing then.
 func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
 
-// RelatedItems declares that the feature stores related items, whose sort key is the current item's followed by up to n
-// bytes.
+// RelatedItems declares that the feature stores related items, whose sort key is the current item's followed by up to n bytes.
 func (d *Decl) RelatedItems(n int) { d.Schema.RelatedSuffix = max(d.Schema.RelatedSuffix, n) }
 
 // builder compiles one type. It collects mistakes, so that all are reported together.
@@ -342,9 +338,8 @@ type Subset struct {
 	Codec item.Codec
 }
 
-// Project compiles struct type t as a subset of s, for items that are read through x, or from the table if x is nil.
-// Key parts that the index does not carry are read from the keys instead. The error joins an *Error for each field that
-// s lacks or has with another type.
+// Project compiles struct type t as a subset of s, for items that are read through x, or from the table if x is nil. Key parts that the
+// index does not carry are read from the keys instead. The error joins an *Error for each field that s lacks or has with another type.
 func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 	b, err := newBuilder(t, s.Options, "a projection")
 	if err != nil {

@@ -183,8 +183,7 @@ func (d *Decl) newIndex() *Index {
 	return x
 }
 
-// missing reads missing. An item that lacks a part of the key is not in the index; with "error", the parts are
-// required.
+// missing reads missing. An item that lacks a part of the key is not in the index; with "error", the parts are required.
 func (d *Decl) missing(x *Index) {
 	text, ok := d.Tag("missing")
 	switch {

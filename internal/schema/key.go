@@ -177,8 +177,7 @@ func parseNative(text string) (Key, error) {
 	return key, nil
 }
 
-// parseSegment reads a literal, and the placeholder after it if any, from text[start:end]. It returns the offset after
-// them.
+// parseSegment reads a literal, and the placeholder after it if any, from text[start:end]. It returns the offset after them.
 func parseSegment(text string, start, end int) (Segment, int, error) {
 	brace := end
 	if at := strings.IndexByte(text[start:end], '{'); at >= 0 {

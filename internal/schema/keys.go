@@ -28,8 +28,7 @@ type KeyDef struct {
 	When     []Clause   // all must hold, or an item lacks the key and is not in its index; nil: no condition
 }
 
-// EventPartitionSuffix returns what follows the partition key of a series' current item in that of one of the partitions of
-// its events.
+// EventPartitionSuffix returns what follows the partition key of a series' current item in that of one of the partitions of its events.
 func EventPartitionSuffix(number int) string {
 	return EventInfix + key.ShardText(number)
 }
@@ -186,8 +185,7 @@ func keyParts(keys ...*KeyDef) []item.KeyPart {
 	return parts
 }
 
-// keyDef compiles the text of a key. stored is the attribute that holds a `$` key. It returns nil after reporting a
-// mistake.
+// keyDef compiles the text of a key. stored is the attribute that holds a `$` key. It returns nil after reporting a mistake.
 func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 	parsed, err := ParseKey(text)
 	if err != nil {

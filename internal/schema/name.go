@@ -62,8 +62,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b (optimal string
-// alignment).
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b (optimal string alignment).
 func distance(a, b []rune) int {
 	var before []int // the row above previous, for swaps
 	previous := make([]int, len(b)+1)

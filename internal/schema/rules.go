@@ -36,8 +36,7 @@ func hasWord(text, word string) bool {
 	return strings.Contains(text, word) && slices.Contains(strings.Split(text, ","), word)
 }
 
-// newRule splits a tag: after the word dive it is about the elements, and between keys and endkeys about the keys of a
-// map.
+// newRule splits a tag: after the word dive it is about the elements, and between keys and endkeys about the keys of a map.
 func newRule(text string, t reflect.Type) *Rule {
 	r := &Rule{Tag: text, Type: t}
 	t = item.Pointee(t)
@@ -119,8 +118,7 @@ func (b *builder) probeInside(r *Rule, place string, seen map[reflect.Type]bool)
 	}
 }
 
-// misread returns the text of the panic with which the Validator reads the tag, or "". Whether the zero value is valid
-// does not matter.
+// misread returns the text of the panic with which the Validator reads the tag, or "". Whether the zero value is valid does not matter.
 func (r *Rule) misread(validator Validator) (problem string) {
 	defer func() {
 		if p := recover(); p != nil {

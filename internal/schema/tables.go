@@ -13,8 +13,7 @@ type Table struct {
 	Entities []*Schema
 }
 
-// Add checks s against the table's entities and adds it. The error joins an *Error for each mistake; on error the table
-// is unchanged.
+// Add checks s against the table's entities and adds it. The error joins an *Error for each mistake; on error the table is unchanged.
 func (t *Table) Add(s *Schema) error {
 	p := &problems{typ: s.Type}
 	for _, o := range t.Entities {
@@ -89,8 +88,7 @@ func sameKey(a, b *KeyDef) bool {
 	return slices.Equal(a.Attributes(), b.Attributes()) && a.Type == b.Type
 }
 
-// relatedInIndexes reports native index keys that events, snapshots or deleted copies of an entity on the table would
-// carry.
+// relatedInIndexes reports native index keys that events, snapshots or deleted copies of an entity on the table would carry.
 func (p *problems) relatedInIndexes(entities []*Schema) {
 	for _, s := range entities {
 		if s.RelatedSuffix == 0 {

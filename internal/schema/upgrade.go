@@ -42,8 +42,7 @@ func (u *Upgrade) Compile(s *Schema) error {
 	return b.err()
 }
 
-// Keeper returns the attribute of Old that has the role of a, which the library keeps, or else its name; nil if Old has
-// neither.
+// Keeper returns the attribute of Old that has the role of a, which the library keeps, or else its name; nil if Old has neither.
 func (u *Upgrade) Keeper(a *Attr) (named *Attr) {
 	for _, old := range u.Attrs {
 		for _, r := range ownedRoles {
