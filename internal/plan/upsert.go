@@ -128,9 +128,9 @@ func (u *upsert) known(expiry []expr.Change) item.Item {
 	return it
 }
 
-// withCreated returns a copy of the changes with that of created_at, which only a new item gets, and room for what the library adds.
+// withCreated returns the changes with that of created_at, which only a new item gets. To append to them copies them.
 func (u *upsert) withCreated(in *Input) ([]expr.Change, error) {
-	changes := append(make([]expr.Change, 0, len(u.Changes)+len(u.derived)+7), u.Changes...)
+	changes := slices.Clip(u.Changes)
 	a := u.Schema.CreatedAt
 	if a == nil {
 		return changes, nil
@@ -154,7 +154,7 @@ func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err err
 		return nil, false, err
 	}
 	// Index keys depend on all of these. The values of what is removed are known.
-	changes = slices.DeleteFunc(append(changes, follow...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 })
+	changes = slices.DeleteFunc(slices.Concat(changes, follow), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 })
 	keys, partly, err := bind.SyncIndexKeys(u.Schema, u.known(follow), changes, bind.MayCreate)
 	return append(follow, keys...), needRead || partly, err
 }
