@@ -353,7 +353,10 @@ func inUse() int {
 // A small value that is kept holds little of what came with it, or before it.
 func TestCodec_KeptValuesHoldFewOthers(t *testing.T) { // not parallel: it measures memory
 	const most, own, answers = 4 << 10, 512, 64 // many answers, since the rest of the process uses memory too
-	items := testsize.Pick(8, 24)
+	items, sizes := testsize.Pick(8, 24), []int{60, 900, 8_000}
+	if !testsize.Long() {
+		sizes = sizes[1:2]
+	}
 	picks := map[string]func(*Parcel) any{
 		"list":    func(p *Parcel) any { return p.List },
 		"set":     func(p *Parcel) any { return p.Set },
@@ -369,7 +372,7 @@ func TestCodec_KeptValuesHoldFewOthers(t *testing.T) { // not parallel: it measu
 	}
 	tags := []string{"tag-1", "tag-2", "tag-3", "tag-4", "tag-5", "tag-6", "tag-7", "tag-8"}
 	for _, codec := range []entity.Codec{entity.OwnCodec, entity.SDKCodec} {
-		for _, n := range []int{60, 900, 8_000} {
+		for _, n := range sizes {
 			body := parcelsJSON(items, n, "small")
 			parcels(t, codec, body) // what is made once
 			for name, pick := range picks {
