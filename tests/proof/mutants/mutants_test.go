@@ -3,13 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Every entry of the list still applies, and no two change the same. That each is caught takes minutes: make proof.
+// Every entry of the list still applies and names a test, and no two change the same. That each is caught takes minutes: make proof.
 func TestList_EveryEntryApplies(t *testing.T) {
 	t.Parallel()
 	all, err := parse(list)
@@ -17,8 +18,19 @@ func TestList_EveryEntryApplies(t *testing.T) {
 	require.GreaterOrEqual(t, len(all), 60)
 	_, err = changed("../../..", "m", all)
 	require.NoError(t, err)
-	seen := map[string]bool{}
+	seen, tests := map[string]bool{}, map[string]string{} // the text of the tests, by package
 	for _, m := range all {
+		if tests[m.pkg] == "" {
+			files, err := filepath.Glob(filepath.Join("../../..", m.pkg, "*_test.go"))
+			require.NoError(t, err)
+			for _, name := range files {
+				text, err := os.ReadFile(name)
+				require.NoError(t, err)
+				tests[m.pkg] += string(text)
+			}
+		}
+		name, _, _ := strings.Cut(m.test, "/")
+		assert.Contains(t, tests[m.pkg], "\nfunc "+name+"(t *testing.T)", "%s: %s", m.file, m.at)
 		assert.Positive(t, m.line, "%s: %s", m.file, m.at)
 		assert.DirExists(t, filepath.Join("../../..", m.pkg), "%s: %s", m.file, m.at)
 		require.False(t, seen[m.file+m.at+m.was+m.is], "%s: %s is there twice", m.file, m.was)
