@@ -263,8 +263,8 @@ func (x appending) Refused(p *plan.Plan, failed []plan.Failure, in *plan.Input) 
 	return done(notApplied(why, current.Image, stored.Image))
 }
 
-// settling is the Meaning of the plan that follows a refused append. With stored it brings the current item up to that event, which is
-// checked; without, it stores a late event in the history of current.
+// settling is the Meaning of the plan that follows a refused append. With current it stores a late event in the history of that item;
+// without, it brings the current item up to an event that is stored already, which is checked.
 type settling struct {
 	*event
 	current, stored item.Item
@@ -276,7 +276,7 @@ func (x *settling) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) p
 		return plan.Resolution{Err: err}
 	}
 	current, stored, condition := x.current, f[1].Image, f[0]
-	if x.stored != nil {
+	if x.current == nil {
 		current, stored, condition = f[0].Image, x.stored, f[1]
 	}
 	if condition.Failed() { // the current item, or the event, has been removed meanwhile
@@ -286,7 +286,7 @@ func (x *settling) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Input) p
 }
 
 func (x *settling) Applied(*plan.Plan, plan.Returned, *plan.Input) (plan.Result, error) {
-	if x.stored != nil {
+	if x.current == nil {
 		return notApplied(Duplicate, nil, x.stored), nil
 	}
 	return notApplied(LateRecorded, x.current, nil), nil

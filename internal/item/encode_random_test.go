@@ -196,7 +196,8 @@ func TestCodec_DecodesItsOwnItems(t *testing.T) {
 		own := !factsOf(typ).needs().check
 		for _, f := range factsOf(typ).fields {
 			if f.time && f.form == byMarshal && f.options == "" {
-				c.Times = append(c.Times, TimeField{Index: f.index, Attr: f.attr, Format: key.Milli})
+				formats := []key.TimeFormat{key.Nano, key.Micro, key.Milli, key.Second, key.Unix, key.UnixMilli}
+				c.Times = append(c.Times, TimeField{Index: f.index, Attr: f.attr, Format: formats[r.IntN(len(formats))]})
 			} else if f.form == byMarshal {
 				own = false
 			}
