@@ -82,7 +82,10 @@ func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, e
 		}
 		fv = fv.Elem()
 	}
-	t := timeIn(fv)
+	t, ok := reflect.TypeAssert[time.Time](fv) // without an allocation
+	if !ok {
+		t = fv.Convert(timeType).Interface().(time.Time)
+	}
 	if t.IsZero() && f.OmitEmpty {
 		return nil, nil
 	}
@@ -97,14 +100,6 @@ func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, e
 		return a.text(text), nil
 	}
 	return a.number(text), nil
-}
-
-// timeIn returns the time fv, without a copy on the heap if it can be addressed.
-func timeIn(fv reflect.Value) time.Time {
-	if fv.CanAddr() && fv.Type() == timeType {
-		return *fv.Addr().Interface().(*time.Time)
-	}
-	return fv.Convert(timeType).Interface().(time.Time)
 }
 
 // decodeEach is Decode by attributevalue, one attribute after the other in the order of their names.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -63,7 +64,10 @@ func (f *field) again(at *TimeField) func(given, dst reflect.Value) {
 	switch {
 	case len(f.index) > 1:
 	case at != nil && f.typ == timeType:
-		return func(given, dst reflect.Value) { setTime(dst, at.Format.Truncate(timeIn(given))) }
+		return func(given, dst reflect.Value) {
+			t, _ := reflect.TypeAssert[time.Time](given)
+			setTime(dst, at.Format.Truncate(t))
+		}
 	case !basic || minusZero || f.asNumber || reflect.PointerTo(f.typ).Implements(unmarshalerType) || reflect.PointerTo(elem).Implements(unmarshalerType):
 	case f.form == asPlain && elem == f.typ:
 		return func(given, dst reflect.Value) { dst.Set(given) }
