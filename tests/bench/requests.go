@@ -17,7 +17,7 @@ import (
 // verb is a call whose requests and units are compared with what the SDK would need.
 type verb struct {
 	name    string
-	byHand  string // requests / units of the least that keeps the same promises
+	byHand  string // requests/units of the least that keeps the same promises
 	prepare func(context.Context) error
 	run     func(context.Context) error
 }
@@ -29,6 +29,17 @@ type Late struct {
 
 	Device string    `dynamodbav:"device"`
 	At     time.Time `dynamodbav:"at"`
+	Speed  int       `dynamodbav:"speed" entity:"append"`
+}
+
+// Numbered is a series whose events have ids.
+type Numbered struct {
+	_ entity.Key        `name:"Numbered" pk:"$#{device}" sk:"$" table:"prefixed"`
+	_ timeseries.Events `orderBy:"at" id:"id"`
+
+	Device string    `dynamodbav:"device"`
+	At     time.Time `dynamodbav:"at"`
+	ID     string    `dynamodbav:"id"`
 	Speed  int       `dynamodbav:"speed" entity:"append"`
 }
 
@@ -44,6 +55,8 @@ func verbs(client *dynamodb.Client, names tables) []verb {
 	all := entity.Must(entity.New[Everything](db))
 	past := entity.Must(versioned.Of(all))
 	late := entity.Must(timeseries.New[Late](db))
+	numbered, f := entity.Must(timeseries.New[Numbered](db)), entity.Fields[Prefixed]()
+	two := []Numbered{{Device: "d-000", At: now, ID: "a"}, {Device: "d-000", At: now, ID: "b"}}
 	view := tallies(db, late)
 	one := Everything{ID: "e-1", Email: "alice@example.com", Name: "Alice"}
 	created := func(ctx context.Context) error { _, err := all.Create(ctx, one); return err }
@@ -82,19 +95,32 @@ func verbs(client *dynamodb.Client, names tables) []verb {
 	}
 	nothing := func(context.Context) error { return nil }
 	return []verb{
-		{"Create, with history", "1 / 4", nothing, func(ctx context.Context) error { _, err := o.employees.Create(ctx, employee); return err }},
-		{"Create, all features", "1 / 6", nothing, created},
-		{"Delete, all features", "1 / 8", created, func(ctx context.Context) error { return all.Delete(ctx, Everything{ID: one.ID}) }},
-		{"History.Get", "1 / 1", changed, func(ctx context.Context) error { _, err := past.Get(ctx, one, 2); return err }},
-		{"History.List", "1 / 1", changed, func(ctx context.Context) error { _, err := past.List(one).Collect(ctx); return err }},
-		{"History.At", "1 / 1", changed, func(ctx context.Context) error { _, err := past.At(ctx, one, clock()); return err }},
-		{"Revert", "2 / 5", changed, func(ctx context.Context) error { _, err := past.Revert(ctx, Everything{ID: one.ID}, 2); return err }},
-		{"Append of a late event, recorded", "2 / 5", appended(1, 5), func(ctx context.Context) error {
+		{"Create, with history", "1/4", nothing, func(ctx context.Context) error { _, err := o.employees.Create(ctx, employee); return err }},
+		{"Create, all features", "1/6", nothing, created},
+		{"Delete, all features", "1/8", created, func(ctx context.Context) error { return all.Delete(ctx, Everything{ID: one.ID}) }},
+		{"History.Get", "1/1", changed, func(ctx context.Context) error { _, err := past.Get(ctx, one, 2); return err }},
+		{"History.List", "1/1", changed, func(ctx context.Context) error { _, err := past.List(one).Collect(ctx); return err }},
+		{"History.At", "1/1", changed, func(ctx context.Context) error { _, err := past.At(ctx, one, clock()); return err }},
+		{"Revert", "2/5", changed, func(ctx context.Context) error { _, err := past.Revert(ctx, Everything{ID: one.ID}, 2); return err }},
+		{"Append of a late event, recorded", "2/5", appended(1, 5), func(ctx context.Context) error {
 			_, err := late.Append(ctx, Late{Device: "d-000", At: now.Add(-time.Hour)})
 			return err
 		}},
-		{"Purge of 1,000 events", "12 / 2050", appended(1, 1000), func(ctx context.Context) error { return late.Purge(ctx, Late{Device: "d-000"}) }},
-		{"Purge, nothing there", "1 / 1", nothing, func(ctx context.Context) error { return late.Purge(ctx, Late{Device: "d-000"}) }},
+		{"Append of an event with an id", "1/4", nothing, func(ctx context.Context) error { _, err := numbered.Append(ctx, two[0]); return err }},
+		{"Remove of the newest of two events", "2/7", func(ctx context.Context) error { _, err := numbered.AppendAll(ctx, two); return err }, func(ctx context.Context) error {
+			return numbered.Remove(ctx, two[1])
+		}},
+		{"TransactFunc: a Get, two writes", "2/5", func(ctx context.Context) error {
+			_, err := o.prefixed.Create(ctx, Prefixed{Tenant: "t", ID: "1"})
+			return err
+		}, func(ctx context.Context) error {
+			return o.db.TransactFunc(ctx, func(ctx context.Context) ([]entity.Op, error) {
+				is, err := o.prefixed.Get(ctx, Prefixed{Tenant: "t", ID: "1"})
+				return []entity.Op{o.prefixed.Op().Update(is, entity.Set(&f.Quantity, is.Quantity+1)), o.prefixed.Op().Create(Prefixed{Tenant: "t", ID: "2"})}, err
+			})
+		}},
+		{"Purge of 1,000 events", "12/2050", appended(1, 1000), func(ctx context.Context) error { return late.Purge(ctx, Late{Device: "d-000"}) }},
+		{"Purge, nothing there", "1/1", nothing, func(ctx context.Context) error { return late.Purge(ctx, Late{Device: "d-000"}) }},
 		{"Rebuild of 100 rows", "–", appended(100, 1), func(ctx context.Context) error { _, err := view.Rebuild(ctx); return err }},
 		{"CatchUp with nothing new, 500 rows", "O(segments)", built(500), func(ctx context.Context) error { _, err := view.CatchUp(ctx); return err }},
 		{"CatchUp with one new event, 500 rows", "O(segments)", func(ctx context.Context) error {
