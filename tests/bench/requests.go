@@ -106,11 +106,11 @@ func verbs(client *dynamodb.Client, names tables) []verb {
 			_, err := late.Append(ctx, Late{Device: "d-000", At: now.Add(-time.Hour)})
 			return err
 		}},
-		{"Append of an event with an id", "1/4", nothing, func(ctx context.Context) error { _, err := numbered.Append(ctx, two[0]); return err }},
-		{"Remove of the newest of two events", "2/7", func(ctx context.Context) error { _, err := numbered.AppendAll(ctx, two); return err }, func(ctx context.Context) error {
+		{"Append with an id", "1/4", nothing, func(ctx context.Context) error { _, err := numbered.Append(ctx, two[0]); return err }},
+		{"Remove, of two events", "2/7", func(ctx context.Context) error { _, err := numbered.AppendAll(ctx, two); return err }, func(ctx context.Context) error {
 			return numbered.Remove(ctx, two[1])
 		}},
-		{"TransactFunc: a Get, two writes", "2/5", func(ctx context.Context) error {
+		{"TransactFunc: Get, two writes", "2/5", func(ctx context.Context) error {
 			_, err := o.prefixed.Create(ctx, Prefixed{Tenant: "t", ID: "1"})
 			return err
 		}, func(ctx context.Context) error {
