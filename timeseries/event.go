@@ -124,7 +124,7 @@ func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	}
 	put := plan.Action{
 		Kind: plan.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: s.Absent,
-		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays, or a later one takes its place
+		Final: func(stored item.Item) bool { return stored != nil }, // until a Remove, an event that is there stays, or a later one takes its place
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
@@ -251,7 +251,7 @@ func advance(a *joinedAdvance, first *event) (plan.Action, error) {
 	}
 	return plan.Action{
 		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID, Fold: a,
-		Final: func(current item.Item) bool { // orderBy and id never go back
+		Final: func(current item.Item) bool { // until a Remove, orderBy and id never go back
 			older, err := first.isOlder(current)
 			return older && err == nil
 		},

@@ -55,7 +55,7 @@ func (c *Codec) Compile(t reflect.Type) bool {
 // only decoding shows it. at is the format of a time.
 func (f *field) again(at *TimeField) func(given, dst reflect.Value) {
 	elem := f.typ
-	if k := elem.Kind(); k == reflect.Pointer || k == reflect.Slice || k == reflect.Map {
+	if elem.Kind() == reflect.Slice {
 		elem = elem.Elem()
 	}
 	k := elem.Kind()
