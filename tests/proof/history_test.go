@@ -64,6 +64,9 @@ type entry[I, O any] struct {
 	said      said[O]
 	call, end int64
 	faults    []string
+	tokens    []string // of its transactions
+	belated   []int64  // the steps at which a copy of one that had been refused was applied
+	delivered bool     // it is such a copy, and took effect at its step
 }
 
 // play makes the history of a seed.
@@ -97,6 +100,9 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 			}
 			luck := &luck{seed: seed, client: c, unlike: strings.NewReplacer(table, "", run, "")}
 			wire.Inject(func(r faults.Request) faults.Fault {
+				if token := tokenOf(r.Body); token != "" && !slices.Contains(at.tokens, token) {
+					at.tokens = append(at.tokens, token)
+				}
 				f, of := faults.None, luck.of(r)
 				if of.Float64() < rate {
 					f = g.fault(of, at.in)
@@ -148,6 +154,11 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 		}
 		s.run(func(c int) { work[c]() })
 		all = slices.Concat(entries...)
+		for i := range all {
+			for _, token := range all[i].tokens {
+				all[i].belated = append(all[i].belated, s.belated[token]...)
+			}
+		}
 	})
 	return all
 }
@@ -236,7 +247,7 @@ func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
 			continue
 		}
 		op := porcupine.Operation{ClientId: e.client, Input: e.in, Call: e.call * spread, Output: e.said, Return: e.end*spread + spread - 1}
-		if e.said.unsure {
+		if e.said.unsure && !e.delivered {
 			op.Call, op.Return = op.Call+spread-2, (last+1)*spread
 		} else if g.later != nil {
 			op.Call += min(int64(g.later(e)), spread-3)

@@ -36,6 +36,9 @@ type sim struct {
 	waiting []*call
 	running int // clients at work
 	step    int // requests sent so far
+
+	refused map[string]bool    // transactions that the database refused, by their token
+	belated map[string][]int64 // of these, the steps at which another copy was applied
 }
 
 // call is a request that waits for its turn.
@@ -167,13 +170,42 @@ func (s *sim) run(work func(client int)) {
 				end()
 				synctest.Wait()
 			}
-			next.done <- s.courier.send(next)
+			r := s.courier.send(next)
+			s.note(next, r)
+			next.done <- r
 		case running > 0:
 			time.Sleep(time.Millisecond) // of the bubble's own time: a client pauses
 		default:
 			return
 		}
 	}
+}
+
+// note writes down the transactions that are refused, and those of them that are applied when they come again: a refusal does not spend the token.
+func (s *sim) note(c *call, r reply) {
+	token := tokenOf(c.body)
+	if r.err != nil || token == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case r.resp.StatusCode != http.StatusOK:
+		if s.refused == nil {
+			s.refused, s.belated = map[string]bool{}, map[string][]int64{}
+		}
+		s.refused[token] = true
+	case s.refused[token]:
+		s.belated[token] = append(s.belated[token], int64(s.step))
+		delete(s.refused, token) // the token is spent
+	}
+}
+
+// tokenOf returns the token of a transaction, or "".
+func tokenOf(body []byte) string {
+	var request struct{ ClientRequestToken string }
+	_ = json.Unmarshal(body, &request) // what is no transaction has none
+	return request.ClientRequestToken
 }
 
 // pick takes the next request out of those that wait.
