@@ -72,6 +72,9 @@ func TestHistories(t *testing.T) {
 	t.Run("series, removals in three partitions", histories(seriesGame("series, removals in three partitions", recordsLate, []string{"append", "append", "remove", "remove", "get"}, fields[Spread]{
 		reading: func(v *Spread) *Reading { return &v.Reading },
 	})))
+	logGame := seriesGame("series, removals without a current item", knowsNone, []string{"append", "append", "remove", "history"}, fields[Alone]{reading: func(v *Alone) *Reading { return &v.Reading }})
+	logGame.paired = true // a put alone has no token: see docs/production.md
+	t.Run("series, removals without a current item", histories(logGame))
 	t.Run("series, removals with ids", histories(seriesGame("series, removals with ids", dropsLate, removeVerbs, fields[Identified]{
 		reading: func(v *Identified) *Reading { return &v.Reading }, event: func(v *Identified) *string { return &v.Event },
 	})))

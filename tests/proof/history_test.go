@@ -64,7 +64,8 @@ type entry[I, O any] struct {
 	said      said[O]
 	call, end int64
 	faults    []string
-	tokens    []string // of its transactions
+	writes    []string // its requests that write, as the sim names them
+	wrote     int64    // the step at which the last of these was applied; 0 for none
 	belated   []int64  // the steps at which a copy of one that had been refused was applied
 	delivered bool     // it is such a copy, and took effect at its step
 }
@@ -100,8 +101,8 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 			}
 			luck := &luck{seed: seed, client: c, unlike: strings.NewReplacer(table, "", run, "")}
 			wire.Inject(func(r faults.Request) faults.Fault {
-				if token := tokenOf(r.Body); token != "" && !slices.Contains(at.tokens, token) {
-					at.tokens = append(at.tokens, token)
+				if id := idOf(c, r); isWrite(r) && !slices.Contains(at.writes, id) {
+					at.writes = append(at.writes, id)
 				}
 				f, of := faults.None, luck.of(r)
 				if of.Float64() < rate {
@@ -155,8 +156,11 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 		s.run(func(c int) { work[c]() })
 		all = slices.Concat(entries...)
 		for i := range all {
-			for _, token := range all[i].tokens {
-				all[i].belated = append(all[i].belated, s.belated[token]...)
+			for _, id := range all[i].writes {
+				all[i].wrote = max(all[i].wrote, s.wrote[id])
+				if step, ok := s.belated[id]; ok {
+					all[i].belated = append(all[i].belated, step)
+				}
 			}
 		}
 	})
@@ -229,7 +233,9 @@ func (s said[O]) result() string {
 
 // operations are the entries for the checker: without those that say nothing and wrote nothing. The checker tries those that may come next in the
 // order of their calls. Of calls at the same step, those in doubt come last: most of them are never seen.
-func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
+//
+// Each comes with the step at which it took effect, as far as is known: where its last request was applied; 0 if none was.
+func (g game[S, I, O]) operations(all []entry[I, O]) (ops []porcupine.Operation, at []int64) {
 	if g.split != nil {
 		var each []entry[I, O]
 		for _, e := range all {
@@ -241,7 +247,6 @@ func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
 	for _, e := range all {
 		last = max(last, e.end)
 	}
-	var ops []porcupine.Operation
 	for _, e := range all {
 		if e.said.idle && !e.said.unsure || e.said.unsure && g.reads(e.in) {
 			continue
@@ -252,9 +257,9 @@ func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
 		} else if g.later != nil {
 			op.Call += min(int64(g.later(e)), spread-3)
 		}
-		ops = append(ops, op)
+		ops, at = append(ops, op), append(at, e.wrote)
 	}
-	return ops
+	return ops, at
 }
 
 // spread is how many calls at one step can be put into an order.
@@ -263,8 +268,8 @@ const spread = 1 << 10
 // check has the history of a seed judged, and writes down one that is illegal.
 func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcupine.CheckResult {
 	t.Helper()
-	ops := g.operations(all)
-	if sharp := g.witness(ops); sharp != nil {
+	ops, at := g.operations(all)
+	if sharp := g.witness(ops, at); sharp != nil {
 		if result := porcupine.CheckOperationsTimeout(g.model(), sharp, patience); result == porcupine.Ok {
 			return result
 		}
@@ -316,10 +321,10 @@ const mostSteps = 200_000
 // witness looks for an order that explains a history, and returns the history with each operation at its place in that order, which lies between its
 // call and its end. What holds for this holds for the history; for the checker it takes no search. nil when none was found.
 //
-// The search knows what the checker does not: an operation that may come next, and leaves the state as it is, can always be put next.
-func (g game[S, I, O]) witness(ops []porcupine.Operation) []porcupine.Operation {
-	w := &search[S]{ops: slices.Clone(ops), dead: map[string]bool{}}
-	slices.SortStableFunc(w.ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+// The search knows what the checker does not: at which request an operation wrote, which comes first then, and that one which wrote nothing can be put
+// next as soon as it may, and leaves the state as it is.
+func (g game[S, I, O]) witness(ops []porcupine.Operation, at []int64) []porcupine.Operation {
+	w := &search[S]{ops: ops, at: at, dead: map[string]bool{}}
 	model := g.model()
 	w.step = func(s S, i int) (S, bool) {
 		ok, next := model.Step(s, w.ops[i].Input, w.ops[i].Output)
@@ -339,6 +344,7 @@ func (g game[S, I, O]) witness(ops []porcupine.Operation) []porcupine.Operation 
 
 type search[S comparable] struct {
 	ops   []porcupine.Operation
+	at    []int64
 	step  func(s S, i int) (S, bool)
 	key   func(S) string
 	done  []bool
@@ -365,7 +371,7 @@ func (w *search[S]) from(s S) bool {
 		again, ready = false, ready[:0]
 		for _, i := range w.ready() {
 			switch next, ok := w.step(s, i); {
-			case ok && next == s:
+			case ok && next == s && w.at[i] == 0:
 				w.take(i)
 				again = true
 			case ok:
@@ -380,6 +386,7 @@ func (w *search[S]) from(s S) bool {
 	if w.dead[id] {
 		return back()
 	}
+	slices.SortStableFunc(ready, func(i, j int) int { return cmp.Compare(uint64(w.at[i]-1), uint64(w.at[j]-1)) })
 	for _, i := range ready {
 		next, _ := w.step(s, i)
 		w.take(i)

@@ -217,7 +217,7 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 			}
 			all := copiesOf(e, slices.Contains(verbs, "remove"))
 			if len(e.in.list) < 2 {
-				return append(all, e)
+				return append(all, wrote(e))
 			}
 			reasons := strings.Split(e.said.out.reasons, ",")
 			for i, f := range e.in.list { // each is decided on its own, some time during the call
@@ -227,11 +227,20 @@ func seriesGame[T any](name string, late lateness, verbs []string, x fields[T]) 
 				if reasons[i] != "undecided" {
 					one.said.outcome = outcome{}
 				}
-				all = append(all, one)
+				all = append(all, wrote(one))
 			}
 			return all
 		},
 	}
+}
+
+// wrote returns e, without the step at which it wrote if the event of an append was not stored.
+func wrote(e entry[seriesIn, seriesOut]) entry[seriesIn, seriesOut] {
+	switch timeseries.Reason(e.said.out.reasons) {
+	case timeseries.Older, timeseries.Duplicate, timeseries.Collision:
+		e.wrote = 0
+	}
+	return e
 }
 
 // copiesOf returns an append for each copy of e's request that was refused and is applied when it comes again, after a removal: by
@@ -248,7 +257,7 @@ func copiesOf(e entry[seriesIn, seriesOut], removes bool) (all []entry[seriesIn,
 		for _, f := range e.in.list {
 			one := e
 			one.in, one.said = seriesIn{verb: "append", list: []fact{f}}, said[seriesOut]{outcome: outcome{unsure: true}}
-			one.call, one.end, one.delivered = 2*step-1, 2*step, len(e.in.list) == 1
+			one.call, one.end, one.wrote, one.delivered = 2*step-1, 2*step, step, len(e.in.list) == 1
 			all = append(all, one)
 		}
 	}

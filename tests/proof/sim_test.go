@@ -37,8 +37,9 @@ type sim struct {
 	running int // clients at work
 	step    int // requests sent so far
 
-	refused map[string]bool    // transactions that the database refused, by their token
-	belated map[string][]int64 // of these, the steps at which another copy was applied
+	refused map[string]bool  // requests that the database refused, by client and order
+	belated map[string]int64 // of these, the step at which another copy was applied
+	wrote   map[string]int64 // the steps at which requests were applied first
 }
 
 // call is a request that waits for its turn.
@@ -52,6 +53,11 @@ type call struct {
 
 func (c *call) id() string { return fmt.Sprint(c.client, " ", c.order) }
 
+// idOf returns the id of the call that a request of a client becomes.
+func idOf(client int, r faults.Request) string {
+	return (&call{client: client, order: orderOf(r.Operation, r.Body)}).id()
+}
+
 // pair has a request of a client delivered twice with nothing in between.
 func (s *sim) pair(client int, r faults.Request) {
 	s.mu.Lock()
@@ -59,7 +65,7 @@ func (s *sim) pair(client int, r faults.Request) {
 	if s.twins == nil {
 		s.twins = map[string]bool{}
 	}
-	s.twins[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
+	s.twins[idOf(client, r)] = true
 }
 
 // delay has the caller of a request lose its connection before the request is sent, which then waits with the others and may come much later.
@@ -70,7 +76,7 @@ func (s *sim) delay(client int, r faults.Request) {
 	if s.late == nil {
 		s.late = map[string]bool{}
 	}
-	s.late[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
+	s.late[idOf(client, r)] = true
 }
 
 // endAt has f called when a request of a client is on its way.
@@ -80,7 +86,7 @@ func (s *sim) endAt(client int, r faults.Request, f func()) {
 	if s.ends == nil {
 		s.ends = map[string]func(){}
 	}
-	s.ends[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = f
+	s.ends[idOf(client, r)] = f
 }
 
 func (s *sim) end(c *call) func() {
@@ -181,31 +187,26 @@ func (s *sim) run(work func(client int)) {
 	}
 }
 
-// note writes down the transactions that are refused, and those of them that are applied when they come again: a refusal does not spend the token.
+// note writes down what became of a request. One that was refused can be applied when it comes again: a refusal does not spend the token.
 func (s *sim) note(c *call, r reply) {
-	token := tokenOf(c.body)
-	if r.err != nil || token == "" {
+	if r.err != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case r.resp.StatusCode != http.StatusOK:
-		if s.refused == nil {
-			s.refused, s.belated = map[string]bool{}, map[string][]int64{}
-		}
-		s.refused[token] = true
-	case s.refused[token]:
-		s.belated[token] = append(s.belated[token], int64(s.step))
-		delete(s.refused, token) // the token is spent
+	if s.wrote == nil {
+		s.refused, s.belated, s.wrote = map[string]bool{}, map[string]int64{}, map[string]int64{}
 	}
-}
-
-// tokenOf returns the token of a transaction, or "".
-func tokenOf(body []byte) string {
-	var request struct{ ClientRequestToken string }
-	_ = json.Unmarshal(body, &request) // what is no transaction has none
-	return request.ClientRequestToken
+	id, step := c.id(), int64(s.step)
+	switch _, before := s.wrote[id]; {
+	case r.resp.StatusCode != http.StatusOK:
+		s.refused[id] = true
+	case s.refused[id] && !before:
+		s.belated[id] = step
+		fallthrough
+	case !before:
+		s.wrote[id] = step
+	}
 }
 
 // pick takes the next request out of those that wait.
