@@ -32,64 +32,71 @@ func erase(conds []Cond) []bind.Cond {
 	return out
 }
 
-func target[V any](op expr.Op, t bind.Target, vs ...V) Cond {
-	c := bind.Cond{Op: op, Target: t}
-	for _, v := range vs {
-		c.Values = append(c.Values, v)
-	}
-	return newCond(c)
+// compare returns a condition on an attribute. It and change are not inlined: a program would contain them once for each type of field.
+//
+//go:noinline
+func compare(op expr.Op, t bind.Target, vs ...any) Cond {
+	return newCond(bind.Cond{Op: op, Target: t, Values: vs})
 }
 
-func compare[V any](op expr.Op, field *V, vs ...V) Cond {
-	return target(op, bind.Target{Pointer: field}, vs...)
+func untyped[V any](vs []V) []any {
+	out := make([]any, len(vs))
+	for i, v := range vs {
+		out[i] = v
+	}
+	return out
 }
 
 // Eq holds if the attribute equals v. An absent attribute equals nothing, with one exception: if the field is tagged omitempty and v is
 // empty, Eq holds if the attribute is absent, NULL or empty, because [Set] with an empty v removes it.
-func Eq[V any](field *V, v V) Cond { return compare(expr.Eq, field, v) }
+func Eq[V any](field *V, v V) Cond { return compare(expr.Eq, bind.Target{Pointer: field}, v) }
 
 // Ne holds if Eq does not: if the attribute differs from v or is absent. If the field is tagged omitempty and v is
 // empty, it holds if the attribute is present and not empty.
-func Ne[V any](field *V, v V) Cond { return compare(expr.Ne, field, v) }
+func Ne[V any](field *V, v V) Cond { return compare(expr.Ne, bind.Target{Pointer: field}, v) }
 
 // Lt holds if the attribute is less than v and of the same DynamoDB type.
-func Lt[V any](field *V, v V) Cond { return compare(expr.Lt, field, v) }
+func Lt[V any](field *V, v V) Cond { return compare(expr.Lt, bind.Target{Pointer: field}, v) }
 
 // Le holds if the attribute is at most v and of the same DynamoDB type.
-func Le[V any](field *V, v V) Cond { return compare(expr.Le, field, v) }
+func Le[V any](field *V, v V) Cond { return compare(expr.Le, bind.Target{Pointer: field}, v) }
 
 // Gt holds if the attribute is greater than v and of the same DynamoDB type.
-func Gt[V any](field *V, v V) Cond { return compare(expr.Gt, field, v) }
+func Gt[V any](field *V, v V) Cond { return compare(expr.Gt, bind.Target{Pointer: field}, v) }
 
 // Ge holds if the attribute is at least v and of the same DynamoDB type.
-func Ge[V any](field *V, v V) Cond { return compare(expr.Ge, field, v) }
+func Ge[V any](field *V, v V) Cond { return compare(expr.Ge, bind.Target{Pointer: field}, v) }
 
 // Between holds if the attribute is at least lo and at most hi.
-func Between[V any](field *V, lo, hi V) Cond { return compare(expr.Between, field, lo, hi) }
+func Between[V any](field *V, lo, hi V) Cond {
+	return compare(expr.Between, bind.Target{Pointer: field}, lo, hi)
+}
 
 // In holds if the attribute equals one of vs, as in [Eq]. It takes 1 to 100 values.
-func In[V any](field *V, vs ...V) Cond { return compare(expr.In, field, vs...) }
+func In[V any](field *V, vs ...V) Cond {
+	return compare(expr.In, bind.Target{Pointer: field}, untyped(vs)...)
+}
 
 // BeginsWith holds if the text begins with prefix.
 func BeginsWith[S ~string](field *S, prefix string) Cond {
-	return compare(expr.BeginsWith, field, S(prefix))
+	return compare(expr.BeginsWith, bind.Target{Pointer: field}, S(prefix))
 }
 
 // Contains holds if the list or set has the element e.
 func Contains[S ~[]E, E any](field *S, e E) Cond {
-	return target(expr.Contains, bind.Target{Pointer: field}, e)
+	return compare(expr.Contains, bind.Target{Pointer: field}, e)
 }
 
 // ContainsKey holds if the set that the struct has as a map has the element key.
 func ContainsKey[M ~map[K]struct{}, K comparable](field *M, key K) Cond {
-	return target(expr.Contains, bind.Target{Pointer: field}, key)
+	return compare(expr.Contains, bind.Target{Pointer: field}, key)
 }
 
 // Exists holds if the attribute is present, even as NULL.
-func Exists[V any](field *V) Cond { return compare(expr.Exists, field) }
+func Exists[V any](field *V) Cond { return compare(expr.Exists, bind.Target{Pointer: field}) }
 
 // NotExists holds if the attribute is absent.
-func NotExists[V any](field *V) Cond { return compare(expr.NotExists, field) }
+func NotExists[V any](field *V) Cond { return compare(expr.NotExists, bind.Target{Pointer: field}) }
 
 // And holds if all conds hold. It needs at least one.
 func And(conds ...Cond) Cond { return newCond(bind.Cond{Op: expr.And, Conds: erase(conds)}) }
@@ -155,6 +162,7 @@ type number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
+//go:noinline
 func change(kind expr.Kind, t bind.Target, v any) ChangeOption {
 	return bind.Option{Setting: func(o *bind.Options) {
 		o.Changes = append(o.Changes, bind.Change{Kind: kind, Target: t, Value: v})
@@ -277,37 +285,37 @@ func (p Path[V]) AddToSet(es V) ChangeOption { return change(expr.AddToSet, p.ta
 func (p Path[V]) DeleteFromSet(es V) ChangeOption { return change(expr.DeleteFromSet, p.target, es) }
 
 // Eq is [Eq] for the path.
-func (p Path[V]) Eq(v V) Cond { return target(expr.Eq, p.target, v) }
+func (p Path[V]) Eq(v V) Cond { return compare(expr.Eq, p.target, v) }
 
 // Ne is [Ne] for the path.
-func (p Path[V]) Ne(v V) Cond { return target(expr.Ne, p.target, v) }
+func (p Path[V]) Ne(v V) Cond { return compare(expr.Ne, p.target, v) }
 
 // Lt is [Lt] for the path.
-func (p Path[V]) Lt(v V) Cond { return target(expr.Lt, p.target, v) }
+func (p Path[V]) Lt(v V) Cond { return compare(expr.Lt, p.target, v) }
 
 // Le is [Le] for the path.
-func (p Path[V]) Le(v V) Cond { return target(expr.Le, p.target, v) }
+func (p Path[V]) Le(v V) Cond { return compare(expr.Le, p.target, v) }
 
 // Gt is [Gt] for the path.
-func (p Path[V]) Gt(v V) Cond { return target(expr.Gt, p.target, v) }
+func (p Path[V]) Gt(v V) Cond { return compare(expr.Gt, p.target, v) }
 
 // Ge is [Ge] for the path.
-func (p Path[V]) Ge(v V) Cond { return target(expr.Ge, p.target, v) }
+func (p Path[V]) Ge(v V) Cond { return compare(expr.Ge, p.target, v) }
 
 // Between is [Between] for the path.
-func (p Path[V]) Between(lo, hi V) Cond { return target(expr.Between, p.target, lo, hi) }
+func (p Path[V]) Between(lo, hi V) Cond { return compare(expr.Between, p.target, lo, hi) }
 
 // In is [In] for the path.
-func (p Path[V]) In(vs ...V) Cond { return target(expr.In, p.target, vs...) }
+func (p Path[V]) In(vs ...V) Cond { return compare(expr.In, p.target, untyped(vs)...) }
 
 // BeginsWith is [BeginsWith] for the path, whose value is a text.
-func (p Path[V]) BeginsWith(prefix string) Cond { return target(expr.BeginsWith, p.target, prefix) }
+func (p Path[V]) BeginsWith(prefix string) Cond { return compare(expr.BeginsWith, p.target, prefix) }
 
 // Contains is [Contains] for the path: e is an element of its list or set.
-func (p Path[V]) Contains(e any) Cond { return target(expr.Contains, p.target, e) }
+func (p Path[V]) Contains(e any) Cond { return compare(expr.Contains, p.target, e) }
 
 // Exists is [Exists] for the path.
-func (p Path[V]) Exists() Cond { return target[V](expr.Exists, p.target) }
+func (p Path[V]) Exists() Cond { return compare(expr.Exists, p.target) }
 
 // NotExists is [NotExists] for the path.
-func (p Path[V]) NotExists() Cond { return target[V](expr.NotExists, p.target) }
+func (p Path[V]) NotExists() Cond { return compare(expr.NotExists, p.target) }

@@ -93,7 +93,7 @@ func TestAppend_Outcomes(t *testing.T) {
 			}
 			w := open[Telemetry](t)
 			w.seed(o.seed...)
-			op := w.Op().Append(o.event, o.opts...)
+			op := w.series.Op().Append(o.event, o.opts...)
 			err := w.DB.Transact(w.Ctx, op)
 			require.Equal(t, o.reason == "", op.Result().Applied)
 			if o.reason == "" {
@@ -152,9 +152,9 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	before := w.partition(devicePK)
 	for ev, want := range map[int]timeseries.Reason{4: timeseries.Older, 5: timeseries.Duplicate} {
 		w.Wire.Inject(nthOf(1, faults.Late))
-		require.Equal(t, want, entity.Must(w.Append(w.Ctx, tick(ev, 1))).Reason)
+		require.Equal(t, want, entity.Must(w.series.Append(w.Ctx, tick(ev, 1))).Reason)
 		w.Wire.Inject(nthOf(1, faults.Late))
-		rs := entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)}))
+		rs := entity.Must(w.series.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)}))
 		require.Equal(t, want, rs[0].Reason)
 	}
 	require.Equal(t, 4, entity.Must(w.Wire.Deliver()))
@@ -166,14 +166,14 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 	w.seed(tick(0, 1))
 	f := entity.Fields[Telemetry]()
 	condition := entity.If(entity.Eq(&f.AccountID, "a"))
-	account := func(id string) { entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, id))) }
+	account := func(id string) { entity.Must(w.series.Update(w.Ctx, device, entity.Set(&f.AccountID, id))) }
 	for i, write := range []func() ([]timeseries.Result[Telemetry], error){
 		func() ([]timeseries.Result[Telemetry], error) {
-			r, err := w.Append(w.Ctx, tick(1, 1), condition)
+			r, err := w.series.Append(w.Ctx, tick(1, 1), condition)
 			return []timeseries.Result[Telemetry]{r}, err
 		},
 		func() ([]timeseries.Result[Telemetry], error) {
-			return w.AppendAll(w.Ctx, []Telemetry{tick(2, 1)}, condition)
+			return w.series.AppendAll(w.Ctx, []Telemetry{tick(2, 1)}, condition)
 		},
 	} {
 		account("b")
@@ -205,11 +205,11 @@ func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) 
 	limit := now.Add(time.Hour)
 	tooFar := Probe{ID: "p", At: limit.Add(time.Nanosecond)}
 
-	require.Equal(t, "EDD-9113", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, tooFar))))
-	rs, err := w.AppendAll(w.Ctx, []Probe{{ID: "p", At: now}, tooFar})
+	require.Equal(t, "EDD-9113", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, tooFar))))
+	rs, err := w.series.AppendAll(w.Ctx, []Probe{{ID: "p", At: now}, tooFar})
 	require.Equal(t, "EDD-9113", dbtest.InputCode(err))
 	require.Zero(t, rs[0], "one mistake stops the batch")
-	op := w.Op().Append(tooFar)
+	op := w.series.Op().Append(tooFar)
 	require.Equal(t, "EDD-9113", dbtest.InputCode(entity.FailureOf(w.DB.Transact(w.Ctx, op), op)))
 	require.Empty(t, w.Wire.Requests())
 
@@ -288,7 +288,7 @@ func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 	}
 	order := shuffled(evs)
 	w.Wire.Inject(from(2, faults.Throttle, transact))
-	rs, err := w.AppendAll(w.Ctx, order)
+	rs, err := w.series.AppendAll(w.Ctx, order)
 	require.Error(t, err)
 	require.False(t, entity.IsAmbiguous(err))
 	require.Len(t, rs, 250)
@@ -323,7 +323,7 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 			w.seed(reading(50, 500))
 			evs := readings("m-1", 1, 150)
 			w.Wire.Inject(fault)
-			rs, err := w.AppendAll(w.Ctx, evs)
+			rs, err := w.series.AppendAll(w.Ctx, evs)
 			require.Error(t, err)
 			w.Wire.Inject(nil)
 			var undecided []Meter
@@ -352,9 +352,9 @@ const (
 // send appends events: one by Append, several by AppendAll.
 func send(w *lab[Meter], evs []Meter) ([]timeseries.Result[Meter], error) {
 	if len(evs) > 1 {
-		return w.AppendAll(w.Ctx, evs)
+		return w.series.AppendAll(w.Ctx, evs)
 	}
-	r, err := w.Append(w.Ctx, evs[0])
+	r, err := w.series.Append(w.Ctx, evs[0])
 	return []timeseries.Result[Meter]{r}, err
 }
 
@@ -389,9 +389,9 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for name, send := range map[string]func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error){
-		"one": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) { return w.Append(w.Ctx, tick(5, 5)) },
+		"one": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) { return w.series.Append(w.Ctx, tick(5, 5)) },
 		"bulk": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) {
-			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
+			rs, err := w.series.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
 			return rs[0], err
 		},
 	} {
@@ -433,14 +433,14 @@ func enrichWhileAppending[T any](w *lab[T], event func(at, level int) T, account
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 15; i++ {
-			if _, err := w.Append(w.Ctx, event(i, i)); err != nil {
+			if _, err := w.series.Append(w.Ctx, event(i, i)); err != nil {
 				w.T.Error(err)
 			}
 		}
 	})
 	wg.Go(func() {
 		for _, change := range []entity.UpdateOption{entity.Set(account, "a"), entity.Remove(account), entity.Set(account, "b"), entity.Remove(account), entity.Set(account, "e")} {
-			if _, err := w.Update(w.Ctx, event(0, 0), change); err != nil {
+			if _, err := w.series.Update(w.Ctx, event(0, 0), change); err != nil {
 				w.T.Error(err)
 			}
 		}

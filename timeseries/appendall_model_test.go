@@ -273,9 +273,9 @@ func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verd
 	var err error
 	if len(evs) == 1 && rapid.Bool().Draw(t, "alone") {
 		rs = make([]timeseries.Result[T], 1)
-		rs[0], err = w.Append(w.Ctx, evs[0])
+		rs[0], err = w.series.Append(w.Ctx, evs[0])
 	} else {
-		rs, err = w.AppendAll(w.Ctx, evs)
+		rs, err = w.series.AppendAll(w.Ctx, evs)
 	}
 	require.NoError(t, err)
 	require.Len(t, rs, len(batch))

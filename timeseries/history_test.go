@@ -33,7 +33,7 @@ func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
 		"path":        entity.Attr[int]("gpio").Eq(1),
 		"conjunction": entity.And(entity.Ge(&f.Timestamp, at(0)), entity.Le(&f.Timestamp, at(5))),
 	} {
-		q := w.History(device, cond)
+		q := w.series.History(device, cond)
 		_, err := q.Collect(w.Ctx)
 		require.Equal(t, "EDD-9115", dbtest.InputCode(err), name)
 		require.Contains(t, dbtest.As[*entity.InputError](t, err).Problem, "entity.Filter", "%s: the error says what to do", name)
@@ -58,7 +58,7 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 		"limit zero":      {device, []entity.QueryOption{entity.Limit(0)}, "EDD-9108"},
 		"foreign pointer": {device, []entity.QueryOption{entity.Eq(new(time.Time), at(0))}, "EDD-9105"},
 	} {
-		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(w.History(c.key, c.opts...).Collect(w.Ctx))), name)
+		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(w.series.History(c.key, c.opts...).Collect(w.Ctx))), name)
 	}
 	channels := declare[Channel](t, w.DB)
 	for field, half := range map[string]Channel{"Stream": {Channel: "c-1"}, "Channel": {Stream: "status"}} {
@@ -85,15 +85,15 @@ func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
 	w := fiveTicks(t)
 	for minute, want := range map[int]int{0: 0, 4: 0, 5: 5, 9: 5, 19: 15, 20: 20, 999: 20} {
 		w.Wire.Reset()
-		ev := entity.Must(w.At(w.Ctx, device, at(minute)))
+		ev := entity.Must(w.series.At(w.Ctx, device, at(minute)))
 		require.Equal(t, tick(want, want), ev)
 		require.Equal(t, []string{"Query"}, w.operations())
 		require.Equal(t, true, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
 	}
-	ev := entity.Must(w.At(w.Ctx, device, at(5).Add(-1)))
+	ev := entity.Must(w.series.At(w.Ctx, device, at(5).Add(-1)))
 	require.Equal(t, at(0), ev.Timestamp)
-	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, device, at(0).Add(-1))), entity.ErrNotFound)
-	_, err := w.At(w.Ctx, Telemetry{Channel: "c-1"}, at(0))
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.At(w.Ctx, device, at(0).Add(-1))), entity.ErrNotFound)
+	_, err := w.series.At(w.Ctx, Telemetry{Channel: "c-1"}, at(0))
 	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
 	require.Equal(t, "At", dbtest.As[*entity.Error](t, err).Verb)
 }
@@ -101,11 +101,11 @@ func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
 func TestAt_BeforeAnythingThatTheFormatCanHold(t *testing.T) {
 	w := open[unixClock](t)
 	w.seed(unixClock{ID: "x", At: start, V: 1})
-	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, unixClock{ID: "x"}, time.Unix(-5, 0))), entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.At(w.Ctx, unixClock{ID: "x"}, time.Unix(-5, 0))), entity.ErrNotFound)
 	require.Empty(t, w.Wire.Requests())
-	ev := entity.Must(w.At(w.Ctx, unixClock{ID: "x"}, start.Add(time.Second-1)))
+	ev := entity.Must(w.series.At(w.Ctx, unixClock{ID: "x"}, start.Add(time.Second-1)))
 	require.Equal(t, 1, ev.V, "a time finer than the format is rounded down")
-	ev = entity.Must(w.At(w.Ctx, unixClock{ID: "x"}, time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)))
+	ev = entity.Must(w.series.At(w.Ctx, unixClock{ID: "x"}, time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)))
 	require.Equal(t, 1, ev.V)
 }
 
@@ -118,18 +118,18 @@ func TestAt_PassesOverExpiredEvents(t *testing.T) {
 	}
 	w.Clock.Move(30 * 24 * time.Hour)
 	require.Equal(t, []int{0}, minutes(w.history(device)))
-	ev := entity.Must(w.At(w.Ctx, device, at(60)))
+	ev := entity.Must(w.series.At(w.Ctx, device, at(60)))
 	require.Equal(t, at(0), ev.Timestamp)
 	w.Clock.Move(8 * 24 * time.Hour)
-	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, device, at(60))), entity.ErrNotFound, "all are expired")
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.At(w.Ctx, device, at(60))), entity.ErrNotFound, "all are expired")
 }
 
 func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
-	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(w.At(w.Ctx, reading(0, 0), at(0)))))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(w.series.At(w.Ctx, reading(0, 0), at(0)))))
 	require.Empty(t, w.Wire.Requests())
-	newest := entity.Must(w.History(reading(0, 0), entity.Le(&entity.Fields[Meter]().Seq, 7), entity.Desc()).First(w.Ctx))
+	newest := entity.Must(w.series.History(reading(0, 0), entity.Le(&entity.Fields[Meter]().Seq, 7), entity.Desc()).First(w.Ctx))
 	require.Equal(t, reading(1, 1), newest)
 }
 
@@ -148,7 +148,7 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 		"between, before the first":  entity.Between(f, time.Date(-6, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)),
 		"between, behind the 9999th": entity.Between(f, time.Date(10005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10006, 1, 1, 0, 0, 0, 0, time.UTC)),
 	} {
-		q := w.History(key, cond)
+		q := w.series.History(key, cond)
 		got, err := q.Collect(w.Ctx)
 		require.NoError(t, err, name)
 		require.Empty(t, got, name)
@@ -161,7 +161,7 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 		require.Empty(t, page.Next, name)
 		require.ErrorIs(t, dbtest.ErrorOf(q.First(w.Ctx)), entity.ErrNotFound, name)
 	}
-	_, err := w.History(key, entity.Eq(f, start.Add(1))).Collect(w.Ctx)
+	_, err := w.series.History(key, entity.Eq(f, start.Add(1))).Collect(w.Ctx)
 	require.Equal(t, "EDD-9102", dbtest.InputCode(err), "a time finer than the format is never truncated")
 	require.Empty(t, w.Wire.Requests())
 }
@@ -219,10 +219,10 @@ func TestExpiredEvent_IsReplacedOnceWhateverBecomesOfTheAnswer(t *testing.T) {
 		w.Clock.Move(month)
 		w.Wire.Inject(faults.Nth(1, fault, "PutItem"))
 		ev.Value = 2
-		r, err := w.Append(w.Ctx, ev)
+		r, err := w.series.Append(w.Ctx, ev)
 		if fault == faults.Drop { // nothing was applied, and nothing proves it
 			require.True(t, entity.IsAmbiguous(err))
-			r, err = w.Append(w.Ctx, ev)
+			r, err = w.series.Append(w.Ctx, ev)
 		}
 		require.NoError(t, err)
 		require.True(t, r.Applied, fault)
@@ -240,7 +240,7 @@ func TestExpiredEvent_IsReplacedByOneOfTwo(t *testing.T) {
 	mine, other := ev, ev
 	mine.Value, other.Value = 1, 2
 	require.NoError(t, w.Overtake(dbtest.Is("PutItem"), func() error {
-		r, err := w.Append(w.Ctx, mine)
+		r, err := w.series.Append(w.Ctx, mine)
 		require.Equal(t, timeseries.Collision, r.Reason)
 		require.Equal(t, other, *r.Existing)
 		return err
@@ -321,10 +321,10 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 		bad = append(bad, times[len(times)-1].Add(unit+1), times[len(times)-1].Add(unit/2))
 	}
 	for _, at := range bad {
-		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, make(at, 1)))), "%v", at)
-		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.AppendAll(w.Ctx, []T{make(at, 1)}))), "%v", at)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, make(at, 1)))), "%v", at)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []T{make(at, 1)}))), "%v", at)
 	}
-	require.Equal(t, "EDD-9101", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, make(time.Time{}, 1)))), "a zero time is a forgotten one")
+	require.Equal(t, "EDD-9101", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, make(time.Time{}, 1)))), "a zero time is a forgotten one")
 	require.Empty(t, w.Wire.Requests())
 }
 
@@ -334,13 +334,13 @@ func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	for i := range long {
 		long[i] = 'z'
 	}
-	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, entry(string(long), "x"))), entity.ErrTooLarge)
-	require.ErrorIs(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, entry(string(long), "x"))), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})), entity.ErrTooLarge)
 	escaped := make([]byte, room/3+1) // each is three bytes in the key
 	for i := range escaped {
 		escaped[i] = '#'
 	}
-	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, entry(string(escaped), "x"))), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, entry(string(escaped), "x"))), entity.ErrTooLarge)
 	require.Empty(t, w.Wire.Requests())
 	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
 }
@@ -357,15 +357,15 @@ func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 			before := w.partition(devicePK)
 
 			var misfit *entity.DecodeError
-			r, err := w.Append(w.Ctx, tick(1, 1))
+			r, err := w.series.Append(w.Ctx, tick(1, 1))
 			require.ErrorAs(t, err, &misfit)
 			require.Equal(t, "timestamp", misfit.Attr)
 			require.Zero(t, r)
-			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
+			rs, err := w.series.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
 			require.ErrorAs(t, err, &misfit)
 			require.Zero(t, rs[0])
 			require.Zero(t, rs[1])
-			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1))), &misfit)
+			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.series.Op().Append(tick(1, 1))), &misfit)
 			require.Equal(t, before, w.partition(devicePK))
 		})
 	}
@@ -434,12 +434,12 @@ func lists[T gauges](t *testing.T, value func() *int) {
 				require.True(rt, want[name], "%s: %s is not expected", how, name)
 			}
 		}
-		check("collected", entity.Must(w.List(entity.Consistent()).Collect(w.Ctx)), live)
-		check("in segments", entity.Must(w.List(entity.Consistent(), entity.Segments(3)).Collect(w.Ctx)), live)
-		require.Equal(rt, len(live), entity.Must(w.List(entity.Consistent()).Count(w.Ctx)))
+		check("collected", entity.Must(w.series.List(entity.Consistent()).Collect(w.Ctx)), live)
+		check("in segments", entity.Must(w.series.List(entity.Consistent(), entity.Segments(3)).Collect(w.Ctx)), live)
+		require.Equal(rt, len(live), entity.Must(w.series.List(entity.Consistent()).Count(w.Ctx)))
 		var paged []T
 		for cursor, limit := "", rapid.IntRange(1, 4).Draw(rt, "limit"); ; {
-			p := entity.Must(w.List(entity.Consistent(), entity.Limit(limit)).Page(w.Ctx, cursor))
+			p := entity.Must(w.series.List(entity.Consistent(), entity.Limit(limit)).Page(w.Ctx, cursor))
 			require.LessOrEqual(rt, len(p.Items), limit)
 			paged = append(paged, p.Items...)
 			if cursor = p.Next; cursor == "" {
@@ -448,7 +448,7 @@ func lists[T gauges](t *testing.T, value func() *int) {
 		}
 		check("in pages", paged, live)
 		if alone || both {
-			check("filtered", entity.Must(w.List(entity.Consistent(), entity.Filter(entity.Eq(value(), 1))).Collect(w.Ctx)), odd)
+			check("filtered", entity.Must(w.series.List(entity.Consistent(), entity.Filter(entity.Eq(value(), 1))).Collect(w.Ctx)), odd)
 		}
 	})
 }
@@ -460,17 +460,17 @@ func TestList_LeavesOutTheEventsAfterTheFirst(t *testing.T) {
 	}
 	w.Wire.Reset()
 	evaluated := 0
-	got := entity.Must(w.List(entity.OnPage(func(p entity.ScanProgress) { evaluated = p.Evaluated })).Collect(w.Ctx))
+	got := entity.Must(w.series.List(entity.OnPage(func(p entity.ScanProgress) { evaluated = p.Evaluated })).Collect(w.Ctx))
 	require.Len(t, got, 5)
 	require.LessOrEqual(t, len(w.Wire.Requests()), 7)
 	require.LessOrEqual(t, evaluated, 5*25+25)
 	require.True(t, slices.ContainsFunc(got, func(v Alone) bool { return v.ID == "g-3" }))
-	require.True(t, strings.HasPrefix(w.List().String(), "List Alone"), w.List().String())
+	require.True(t, strings.HasPrefix(w.series.List().String(), "List Alone"), w.series.List().String())
 }
 
 func TestList_MistakesSendNothing(t *testing.T) {
 	w := open[Log](t)
-	require.ErrorContains(t, dbtest.ErrorOf(w.List(entity.Segments(2), entity.MaxRequests(3)).Collect(w.Ctx)), "List Log")
+	require.ErrorContains(t, dbtest.ErrorOf(w.series.List(entity.Segments(2), entity.MaxRequests(3)).Collect(w.Ctx)), "List Log")
 	require.ErrorContains(t, dbtest.ErrorOf((*timeseries.Series[Log])(nil).List().Collect(w.Ctx)), "EDD-9160")
 	require.Empty(t, w.Wire.Requests())
 }

@@ -94,7 +94,7 @@ func TestIDs_OfOneTimeTheGreatestIsCurrentInAnyOrder(t *testing.T) {
 		r := w.append(charge(account, fact{at: 4, a: 9}))
 		require.Equal(t, timeseries.Collision, r.Reason)
 		require.Equal(t, charge(account, fact{at: 4, a: 1}), *r.Existing)
-		latest := entity.Must(entity.Must(w.Index("latest")).Query(Charge{}).Collect(w.Ctx))
+		latest := entity.Must(entity.Must(w.series.Index("latest")).Query(Charge{}).Collect(w.Ctx))
 		require.Contains(t, latest, charge(account, fact{at: 5, a: 2}), "the index follows")
 	}
 }
@@ -113,7 +113,7 @@ func TestIDs_ACurrentItemWithoutOneIsBeforeTheEventsOfItsTime(t *testing.T) {
 	image["event"] = dbtest.N("1")
 	w.PutItem(image)
 	var misfit *entity.DecodeError
-	_, err := w.Append(w.Ctx, charge("x", fact{at: 5, a: 7}))
+	_, err := w.series.Append(w.Ctx, charge("x", fact{at: 5, a: 7}))
 	require.ErrorAs(t, err, &misfit)
 	require.Equal(t, "event", misfit.Attr)
 }
@@ -148,12 +148,12 @@ func ranges(t *testing.T, w *lab[Charge]) func(opts ...entity.QueryOption) []int
 	}
 	w.append(charge("y", fact{at: 3}))
 	for _, m := range []int{0, 1, 2} {
-		require.Equal(t, charge("x", fact{at: 3*m + 2, a: 3*m + 2}), entity.Must(w.At(w.Ctx, Charge{Account: "x"}, at(m))))
+		require.Equal(t, charge("x", fact{at: 3*m + 2, a: 3*m + 2}), entity.Must(w.series.At(w.Ctx, Charge{Account: "x"}, at(m))))
 	}
-	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, Charge{Account: "x"}, at(-1))), entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.At(w.Ctx, Charge{Account: "x"}, at(-1))), entity.ErrNotFound)
 	return func(opts ...entity.QueryOption) (numbers []int) {
 		t.Helper()
-		query, cursor := w.History(Charge{Account: "x", Event: "ignored", At: at(7)}, append(opts, entity.Limit(2))...), ""
+		query, cursor := w.series.History(Charge{Account: "x", Event: "ignored", At: at(7)}, append(opts, entity.Limit(2))...), ""
 		for {
 			page := entity.Must(query.Page(w.Ctx, cursor))
 			for _, ev := range page.Items {
@@ -163,7 +163,7 @@ func ranges(t *testing.T, w *lab[Charge]) func(opts ...entity.QueryOption) []int
 				break
 			}
 		}
-		whole := entity.Must(w.History(Charge{Account: "x"}, opts...).Collect(w.Ctx))
+		whole := entity.Must(w.series.History(Charge{Account: "x"}, opts...).Collect(w.Ctx))
 		require.Len(t, numbers, len(whole))
 		for i, ev := range whole {
 			require.Equal(t, numbers[i], ev.Cents)
@@ -176,16 +176,16 @@ func TestIDs_MistakesAreErrorsBeforeAnyRequest(t *testing.T) {
 	w := open[Charge](t)
 	f := entity.Fields[Charge]()
 	for name, call := range map[string]func() error{
-		"EDD-9101 Event": func() error { return dbtest.ErrorOf(w.Append(w.Ctx, Charge{Account: "x", At: start})) },
+		"EDD-9101 Event": func() error { return dbtest.ErrorOf(w.series.Append(w.Ctx, Charge{Account: "x", At: start})) },
 		"EDD-9101 Event, of several": func() error {
-			return dbtest.ErrorOf(w.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}}))
+			return dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}}))
 		},
-		"EDD-9104 Event": func() error { return dbtest.ErrorOf(w.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y"))) },
+		"EDD-9104 Event": func() error { return dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y"))) },
 		"EDD-9004 Event": func() error {
-			return dbtest.ErrorOf(w.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx))
+			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx))
 		},
 		"EDD-9115 Cents": func() error {
-			return dbtest.ErrorOf(w.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx))
+			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx))
 		},
 	} {
 		var input *entity.InputError
@@ -195,7 +195,7 @@ func TestIDs_MistakesAreErrorsBeforeAnyRequest(t *testing.T) {
 	}
 	long := charge("x", fact{at: 1})
 	long.Event = strings.Repeat("#", 340)
-	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, long)), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, long)), entity.ErrTooLarge)
 	require.Empty(t, w.Wire.Requests())
 }
 
@@ -203,7 +203,7 @@ func TestIDs_UpsertLeavesTheIDToAppends(t *testing.T) {
 	w := open[Charge](t)
 	enriched := charge("x", fact{at: 8})
 	enriched.Owner = "ann"
-	b, created, err := w.Upsert(w.Ctx, enriched)
+	b, created, err := w.series.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, Charge{Account: "x", Owner: "ann"}, b)
@@ -218,7 +218,7 @@ func TestIDs_PurgeLeavesNothing(t *testing.T) {
 	other := asStep.event("r", fact{at: 1})
 	other.Part = "e#e"
 	w.append(other)
-	require.NoError(t, w.Purge(w.Ctx, asStep.event("r", fact{})))
+	require.NoError(t, w.series.Purge(w.Ctx, asStep.event("r", fact{})))
 	require.Len(t, w.Items(), 2, "another series, whose key begins with the same text")
 	require.Equal(t, []Step{other}, w.history(other))
 }
@@ -226,7 +226,7 @@ func TestIDs_PurgeLeavesNothing(t *testing.T) {
 func TestIDs_AppendsOfOneTransactionAdvanceTheItemToTheGreatest(t *testing.T) {
 	w := open[Charge](t)
 	w.seed(charge("x", fact{at: 3}))
-	ops := w.Op()
+	ops := w.series.Op()
 	w.OK(w.DB.Transact(w.Ctx, ops.Append(charge("x", fact{at: 5, a: 5})), ops.Append(charge("x", fact{at: 4, a: 4}))))
 	require.Equal(t, charge("x", fact{at: 5, a: 5}), w.current(Charge{Account: "x"}))
 	var late *timeseries.NotAppliedError
@@ -245,7 +245,7 @@ func TestIDs_EveryFaultOfEveryRequest(t *testing.T) {
 				w.append(charge(account, fact{at: 4, a: 4}))
 				w.Wire.Reset()
 				w.Wire.Inject(nthOf(n, fault))
-				r, err := w.Append(w.Ctx, charge(account, f))
+				r, err := w.series.Append(w.Ctx, charge(account, f))
 				w.Wire.Inject(nil)
 				if err != nil {
 					require.True(t, entity.IsAmbiguous(err), "%s: %v", account, err)

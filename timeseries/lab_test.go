@@ -21,7 +21,7 @@ import (
 
 // lab is a series in a table of its own, on a connection that counts requests and can be made to fail.
 type lab[T any] struct {
-	*timeseries.Series[T]
+	series *timeseries.Series[T]
 	*dbtest.Bench
 	look *timeseries.Series[T] // reads for the test's own eyes: without faults, not counted
 }
@@ -32,7 +32,7 @@ func open[T any](t *testing.T, change ...func(*entity.Config)) *lab[T] {
 	dbtest.Parallel(t)
 	w := &lab[T]{Bench: dbtest.Open(t, change...)}
 	w.Clock.Set(time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC), 0)
-	w.Series = declare[T](t, w.DB)
+	w.series = declare[T](t, w.DB)
 	w.look = declare[T](t, w.Open(w.Raw, dbtest.Attempts(0)))
 	w.CreateTables()
 	return w
@@ -46,7 +46,7 @@ func declare[T any](t testing.TB, db *entity.DB) *timeseries.Series[T] {
 // append is Append where an error would be a failure of the test.
 func (w *lab[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Result[T] {
 	w.T.Helper()
-	return entity.Must(w.Append(w.Ctx, ev, opts...))
+	return entity.Must(w.series.Append(w.Ctx, ev, opts...))
 }
 
 // seed appends events that must all be applied, and then forgets the requests that it took.
@@ -75,7 +75,7 @@ func (w *lab[T]) operations() []string { return dbtest.Operations(w.Wire.Request
 
 func (w *lab[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeseries.Result[T] {
 	w.T.Helper()
-	rs := entity.Must(w.AppendAll(w.Ctx, evs, opts...))
+	rs := entity.Must(w.series.AppendAll(w.Ctx, evs, opts...))
 	require.Len(w.T, rs, len(evs))
 	return rs
 }
@@ -84,7 +84,7 @@ func (w *lab[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeserie
 func (w *lab[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
 	w.T.Helper()
 	w.Wire.Reset()
-	evs := entity.Must(w.History(key, opts...).Collect(w.Ctx))
+	evs := entity.Must(w.series.History(key, opts...).Collect(w.Ctx))
 	return evs, len(w.Wire.Requests())
 }
 

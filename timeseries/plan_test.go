@@ -169,7 +169,7 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 		},
 	}, got)
 
-	entity.Must(w.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me")))
+	entity.Must(w.series.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me")))
 	require.Equal(t, 12, w.current(Scale{ScaleID: "s#1"}).Grams)
 	require.Len(t, w.history(Scale{ScaleID: "s#1"}), 1)
 }
@@ -212,7 +212,7 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 		found := entity.Must(x.Query(partition).Collect(t.Context()))
 		return len(found)
 	}
-	_, created, err := w.Upsert(w.Ctx, Pulse{Channel: "C-1", DeviceID: "D-7", Site: "Ulm"})
+	_, created, err := w.series.Upsert(w.Ctx, Pulse{Channel: "C-1", DeviceID: "D-7", Site: "Ulm"})
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, 0, find("bySite", Pulse{Site: "ulm"}), "there is no orderBy yet")
@@ -220,7 +220,7 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.True(t, w.append(pulse(1, 5)).Applied)
 	require.Equal(t, 1, find("bySite", Pulse{Site: "ulm"}), "the append wrote the other key")
 	w.Wire.Reset()
-	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn")))
+	entity.Must(w.series.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn")))
 	require.Equal(t, []string{"UpdateItem"}, w.operations(), "a key that appends write needs no read")
 	require.Equal(t, 1, find("bySite", Pulse{Site: "bonn"}))
 	require.Equal(t, 1, find("byAccount", Pulse{AccountID: "a"}))
@@ -231,14 +231,14 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.Equal(t, 1, find("byState", Pulse{State: red.State}))
 	require.True(t, w.append(pulse(3, 7)).Applied)
 	require.Equal(t, 1, find("byState", Pulse{State: red.State}), "not reported is not changed")
-	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site)))
+	entity.Must(w.series.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site)))
 	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
 	require.Equal(t, 0, find("bySite", Pulse{Site: "bonn"}))
 	cur := w.partition(pulsePK)[pulseSK]
 	require.NotContains(t, cur, "gsi1sk")
 	require.Equal(t, "S $app#v1#pulse#at_2100-12-31t12:03:00.000z", cur["gsi3sk"], "appends keep this one alone")
-	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Köln")))))
-	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel")))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.series.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Köln")))))
+	entity.Must(w.series.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel")))
 	require.Equal(t, 1, find("bySite", Pulse{Site: "kiel"}))
 }
 
@@ -268,24 +268,24 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 	for what, minute := range map[string]int{"newer": 9, "older": 3, "same": 5} {
 		other := pulse(minute, 1)
 		other.Channel = "c-1"
-		require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, other)), entity.ErrKeyCase, what)
-		results, err := w.AppendAll(w.Ctx, []Pulse{other})
+		require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, other)), entity.ErrKeyCase, what)
+		results, err := w.series.AppendAll(w.Ctx, []Pulse{other})
 		require.ErrorIs(t, err, entity.ErrKeyCase, what)
 		require.False(t, results[0].Applied || results[0].Reason != "", what)
-		require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
-		require.ErrorIs(t, dbtest.ErrorOf(w.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))), entity.ErrKeyCase, what)
+		require.ErrorIs(t, w.DB.Transact(w.Ctx, w.series.Op().Append(other)), entity.ErrKeyCase, what)
+		require.ErrorIs(t, dbtest.ErrorOf(w.series.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))), entity.ErrKeyCase, what)
 		require.Equal(t, before, w.partition(pulsePK), what)
 	}
 	key, evening := pulseKey("c-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)
 	for what, read := range map[string]func() error{
-		"Collect": func() error { _, err := w.History(key).Collect(w.Ctx); return err },
-		"Count":   func() error { _, err := w.History(key).Count(w.Ctx); return err },
-		"At":      func() error { _, err := w.At(w.Ctx, key, evening); return err },
-		"Get":     func() error { _, err := w.Get(w.Ctx, key); return err },
+		"Collect": func() error { _, err := w.series.History(key).Collect(w.Ctx); return err },
+		"Count":   func() error { _, err := w.series.History(key).Count(w.Ctx); return err },
+		"At":      func() error { _, err := w.series.At(w.Ctx, key, evening); return err },
+		"Get":     func() error { _, err := w.series.Get(w.Ctx, key); return err },
 	} {
 		require.ErrorIs(t, read(), entity.ErrKeyCase, what)
 	}
-	got := entity.Must(w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)))
+	got := entity.Must(w.series.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)))
 	require.Equal(t, 1, *got.Level)
 }
 
@@ -296,10 +296,10 @@ func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 	w.RemoveItem(w.Key(pulsePK, pulseSK))
 	other := pulse(5, 1)
 	other.Channel = "c-1"
-	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, other)), entity.ErrKeyCase)
-	require.ErrorIs(t, w.Purge(w.Ctx, pulseKey("c-1")), entity.ErrKeyCase)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, other)), entity.ErrKeyCase)
+	require.ErrorIs(t, w.series.Purge(w.Ctx, pulseKey("c-1")), entity.ErrKeyCase)
 	require.Len(t, w.partition(pulsePK), 1)
-	require.NoError(t, w.Purge(w.Ctx, pulseKey("C-1")))
+	require.NoError(t, w.series.Purge(w.Ctx, pulseKey("C-1")))
 	require.Empty(t, w.partition(pulsePK))
 }
 
@@ -307,10 +307,10 @@ func TestKeyCase_TwoSpellingsInOneCallAreRefusedBeforeAWrite(t *testing.T) {
 	w, other := open[Pulse](t, sharedTable), pulse(2, 2)
 	other.DeviceID = "d-7"
 	w.Wire.Reset()
-	require.ErrorIs(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, []Pulse{pulse(1, 1), other})), entity.ErrKeyCase)
-	require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(other))))
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Pulse{pulse(1, 1), other})), entity.ErrKeyCase)
+	require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, w.series.Op().Append(pulse(1, 1)), w.series.Op().Append(other))))
 	require.Empty(t, w.operations())
 	require.Empty(t, w.Items())
-	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(pulse(2, 2))))
+	require.NoError(t, w.DB.Transact(w.Ctx, w.series.Op().Append(pulse(1, 1)), w.series.Op().Append(pulse(2, 2))))
 	require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
 }

@@ -20,61 +20,61 @@ import (
 // The current item falls back to what the other events make of it, and enrichment stays.
 func TestRemove_TheCurrentItemIsWhatTheOtherEventsMakeOfIt(t *testing.T) {
 	w := open[Telemetry](t)
-	w.OK(w.Update(w.Ctx, w.enriched(), entity.Set(&entity.Fields[Telemetry]().Diagnostics, "fine")))
+	w.OK(w.series.Update(w.Ctx, w.enriched(), entity.Set(&entity.Fields[Telemetry]().Diagnostics, "fine")))
 	w.seed(tick(0, 1), bare(1), tick(5, 9))
 	future := tick(60*24*365*50, 7)
 	w.seed(future)
 	require.Equal(t, timeseries.Older, w.append(tick(6, 6)).Reason, "blocked")
-	require.Equal(t, future, entity.Must(w.At(w.Ctx, device, future.Timestamp)))
+	require.Equal(t, future, entity.Must(w.series.At(w.Ctx, device, future.Timestamp)))
 
-	require.NoError(t, w.Remove(w.Ctx, future))
-	require.Equal(t, tick(5, 9), entity.Must(w.At(w.Ctx, device, future.Timestamp)))
+	require.NoError(t, w.series.Remove(w.Ctx, future))
+	require.Equal(t, tick(5, 9), entity.Must(w.series.At(w.Ctx, device, future.Timestamp)))
 	was := w.current(device)
 	require.Equal(t, at(5), was.Timestamp)
 	require.Equal(t, []any{9, "acct-1", "fine"}, []any{*was.GPIO, was.AccountID, was.Diagnostics})
 	require.True(t, w.append(tick(6, 6)).Applied)
 
-	require.NoError(t, w.Remove(w.Ctx, tick(6, 6)))
-	require.NoError(t, w.Remove(w.Ctx, Telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: at(5)}), "the key and the time count")
+	require.NoError(t, w.series.Remove(w.Ctx, tick(6, 6)))
+	require.NoError(t, w.series.Remove(w.Ctx, Telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: at(5)}), "the key and the time count")
 	was = w.current(device)
 	require.Equal(t, at(1), was.Timestamp, "of the event that reported nothing")
 	require.Equal(t, 1, *was.GPIO, "of the one before")
-	require.NoError(t, w.Remove(w.Ctx, tick(0, 1)))
+	require.NoError(t, w.series.Remove(w.Ctx, tick(0, 1)))
 	was = w.current(device)
 	require.Equal(t, at(1), was.Timestamp)
 	require.Nil(t, was.GPIO)
-	require.NoError(t, w.Remove(w.Ctx, bare(1)))
+	require.NoError(t, w.series.Remove(w.Ctx, bare(1)))
 	it := w.partition(devicePK)
 	require.Len(t, it, 1, "the enrichment")
 	require.NotContains(t, it[deviceSK], "timestamp")
 	require.Equal(t, "S acct-1", it[deviceSK]["accountId"])
 	require.Equal(t, "S $app#v1#telemetry#acct-1", it[deviceSK]["gsi1pk"], "the index follows")
-	require.ErrorIs(t, w.Remove(w.Ctx, bare(1)), entity.ErrNotFound)
+	require.ErrorIs(t, w.series.Remove(w.Ctx, bare(1)), entity.ErrNotFound)
 	require.True(t, w.append(tick(-9, 1)).Applied)
 }
 
 // enriched stores enrichment, and returns the key.
 func (w *lab[T]) enriched() T {
 	var v any = Telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"}
-	w.OK(w.Upsert(w.Ctx, v.(T)))
+	w.OK(w.series.Upsert(w.Ctx, v.(T)))
 	return v.(T)
 }
 
 func TestRemove_TheLastEventOfAnItemWithoutEnrichmentTakesIt(t *testing.T) {
 	w := open[Charge](t)
 	w.seed(charge("x", fact{at: 4}))
-	require.NoError(t, w.Remove(w.Ctx, charge("x", fact{at: 4})))
+	require.NoError(t, w.series.Remove(w.Ctx, charge("x", fact{at: 4})))
 	require.Empty(t, w.Items())
 }
 
 func TestRemove_OfASeriesWithoutACurrentItem(t *testing.T) {
 	log := open[Log](t)
 	log.seed(Log(singleOf("g", fact{at: 1})), Log(singleOf("g", fact{at: 2})))
-	require.NoError(t, log.Remove(log.Ctx, Log(singleOf("g", fact{at: 1}))))
-	require.ErrorIs(t, log.Remove(log.Ctx, Log(singleOf("g", fact{at: 1}))), entity.ErrNotFound)
+	require.NoError(t, log.series.Remove(log.Ctx, Log(singleOf("g", fact{at: 1}))))
+	require.ErrorIs(t, log.series.Remove(log.Ctx, Log(singleOf("g", fact{at: 1}))), entity.ErrNotFound)
 	require.Len(t, log.Items(), 1)
 
-	both := func() error { return log.Remove(log.Ctx, Log(singleOf("g", fact{at: 2}))) }
+	both := func() error { return log.series.Remove(log.Ctx, Log(singleOf("g", fact{at: 2}))) }
 	err := log.Overtake(func(r faults.Request) bool { return r.Operation == transact || r.Operation == "DeleteItem" }, both, func() {
 		require.NoError(t, log.look.Remove(log.Ctx, Log(singleOf("g", fact{at: 2}))))
 	})
@@ -89,22 +89,22 @@ func TestRemove_OfAnEventFarAheadWithLateEvents(t *testing.T) {
 	for n := 4; n < 7; n++ {
 		require.Equal(t, timeseries.LateRecorded, w.append(charge("x", fact{at: n, a: n})).Reason)
 	}
-	require.NoError(t, w.Remove(w.Ctx, ahead))
+	require.NoError(t, w.series.Remove(w.Ctx, ahead))
 	require.Equal(t, charge("x", fact{at: 6, a: 6}), w.current(Charge{Account: "x"}))
-	require.Equal(t, charge("x", fact{at: 6, a: 6}), entity.Must(w.At(w.Ctx, Charge{Account: "x"}, ahead.At)))
+	require.Equal(t, charge("x", fact{at: 6, a: 6}), entity.Must(w.series.At(w.Ctx, Charge{Account: "x"}, ahead.At)))
 	require.True(t, w.append(charge("x", fact{at: 8, a: 8})).Applied)
 }
 
 // An event that has expired, and that DynamoDB has not removed, does not become current.
 func TestRemove_PassesOverEventsThatHaveExpired(t *testing.T) {
 	w := open[Telemetry](t)
-	w.OK(w.Update(w.Ctx, w.enriched(), entity.Set(&entity.Fields[Telemetry]().Diagnostics, "fine")))
+	w.OK(w.series.Update(w.Ctx, w.enriched(), entity.Set(&entity.Fields[Telemetry]().Diagnostics, "fine")))
 	w.seed(tick(0, 1), tick(5, 2))
 	w.Clock.Move(7*24*time.Hour - time.Second)
 	w.seed(bare(9))
 	w.Clock.Move(time.Second)
-	require.ErrorIs(t, w.Remove(w.Ctx, tick(5, 2)), entity.ErrNotFound)
-	require.NoError(t, w.Remove(w.Ctx, bare(9)))
+	require.ErrorIs(t, w.series.Remove(w.Ctx, tick(5, 2)), entity.ErrNotFound)
+	require.NoError(t, w.series.Remove(w.Ctx, bare(9)))
 	was := w.current(device)
 	require.True(t, was.Timestamp.IsZero() && was.GPIO == nil && was.Location == nil, "%+v", was)
 	require.Equal(t, "fine", was.Diagnostics)
@@ -113,12 +113,12 @@ func TestRemove_PassesOverEventsThatHaveExpired(t *testing.T) {
 func TestRemove_InATransaction(t *testing.T) {
 	w, accounts := withAccounts(t)
 	w.seed(tick(0, 1), tick(5, 2))
-	gone, create := w.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "b"})
+	gone, create := w.series.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "b"})
 	require.NoError(t, w.DB.Transact(w.Ctx, gone, create))
 	require.Zero(t, gone.Result())
-	require.Equal(t, tick(0, 1), entity.Must(w.At(w.Ctx, device, at(9))))
+	require.Equal(t, tick(0, 1), entity.Must(w.series.At(w.Ctx, device, at(9))))
 	require.Equal(t, 1, *w.current(device).GPIO)
-	require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "c"})), entity.ErrNotFound)
+	require.ErrorIs(t, w.DB.Transact(w.Ctx, w.series.Op().Remove(tick(5, 0)), accounts.Op().Create(Account{AccountID: "c"})), entity.ErrNotFound)
 	require.ErrorIs(t, dbtest.ErrorOf(accounts.Get(w.Ctx, Account{AccountID: "c"})), entity.ErrNotFound, "nothing is written")
 	require.Contains(t, (*timeseries.Ops[Telemetry])(nil).Remove(tick(5, 0)).String(), "EDD-9160")
 }
@@ -131,23 +131,23 @@ func TestRemove_OfAnEventThatHasExpired(t *testing.T) {
 			w.RemoveItem(it) // as DynamoDB does
 		}
 	}
-	require.ErrorIs(t, w.Remove(w.Ctx, tick(30, 1)), entity.ErrNotFound)
-	require.NoError(t, w.Remove(w.Ctx, tick(60, 2)))
+	require.ErrorIs(t, w.series.Remove(w.Ctx, tick(30, 1)), entity.ErrNotFound)
+	require.NoError(t, w.series.Remove(w.Ctx, tick(60, 2)))
 	require.Equal(t, []any{at(0), 1}, []any{w.current(device).Timestamp, *w.current(device).GPIO})
 }
 
 func TestRemove_MistakesSendNothing(t *testing.T) {
 	w := open[Charge](t)
-	require.ErrorContains(t, w.Remove(w.Ctx, Charge{Account: "x", At: start}), "EDD-9101")
-	require.ErrorContains(t, w.Remove(w.Ctx, Charge{Account: "x", Event: "a"}), "EDD-9101")
-	require.ErrorContains(t, w.Remove(w.Ctx, Charge{At: start, Event: "a"}), "EDD-9101")
+	require.ErrorContains(t, w.series.Remove(w.Ctx, Charge{Account: "x", At: start}), "EDD-9101")
+	require.ErrorContains(t, w.series.Remove(w.Ctx, Charge{Account: "x", Event: "a"}), "EDD-9101")
+	require.ErrorContains(t, w.series.Remove(w.Ctx, Charge{At: start, Event: "a"}), "EDD-9101")
 	require.Empty(t, w.Wire.Requests())
 	require.ErrorContains(t, (*timeseries.Series[Charge])(nil).Remove(w.Ctx, Charge{}), "EDD-9160")
 }
 
 func TestRemove_IsRefusedInASharedTable(t *testing.T) {
 	w := open[Pulse](t, sharedTable)
-	require.ErrorContains(t, w.Remove(w.Ctx, pulse(1, 1)), "EDD-9192")
+	require.ErrorContains(t, w.series.Remove(w.Ctx, pulse(1, 1)), "EDD-9192")
 	require.Empty(t, w.Wire.Requests())
 }
 
@@ -161,7 +161,7 @@ func TestRemove_OfAnExpiredEventThatIsStillStored(t *testing.T) {
 	w.Clock.Move(asSharded.ttl - time.Second)
 	require.Equal(t, timeseries.LateRecorded, w.append(event(2, 2, "")).Reason)
 	w.Clock.Move(time.Second)
-	require.NoError(t, w.Remove(w.Ctx, event(5, 0, "")))
+	require.NoError(t, w.series.Remove(w.Ctx, event(5, 0, "")))
 	require.Equal(t, event(2, 2, ""), w.current(event(0, 0, "")))
 }
 
@@ -224,7 +224,7 @@ func invoices(t *testing.T) (w *lab[Invoice], earlier *timeseries.Series[Invoice
 	upgrade := entity.Upgrade(1, func(old Invoice1) (Invoice, error) {
 		return Invoice{Account: old.Account, At: old.At, Event: old.Event, Amount: fmt.Sprint(old.Cents), Remark: old.Note, Owner: old.Owner}, nil
 	})
-	w.Series = entity.Must(timeseries.New[Invoice](w.DB, upgrade))
+	w.series = entity.Must(timeseries.New[Invoice](w.DB, upgrade))
 	w.look = entity.Must(timeseries.New[Invoice](w.Open(w.Raw, dbtest.Attempts(0)), upgrade))
 	w.CreateTables()
 	return w, declare[Invoice1](t, w.Open(w.Raw))
@@ -237,7 +237,7 @@ func TestAppend_ResultsThatAreNotReadNeedNoUpgrade(t *testing.T) {
 	rs := w.appendAll([]Invoice{ev, ev})
 	require.Equal(t, timeseries.Duplicate, rs[1].Reason)
 	require.Equal(t, ev, *rs[1].Existing)
-	later := w.Op().Append(asInvoice.event("x", fact{at: 5, a: 8}))
+	later := w.series.Op().Append(asInvoice.event("x", fact{at: 5, a: 8}))
 	require.NoError(t, w.DB.Transact(w.Ctx, later))
 	require.Equal(t, asInvoice.event("x", fact{at: 5, a: 8}), currentOf(t, later.Result()))
 }
@@ -322,7 +322,7 @@ func removesIn[T any](t *testing.T, w *lab[T], as mapping[T], earlier *timeserie
 				compare(rt, w, as, id, m.appendAll(batch), batch)
 			}
 			for _, at := range rapid.SliceOfN(rapid.IntRange(1, 12), 0, 5).Draw(rt, "removed") {
-				err := w.Remove(w.Ctx, as.event(id, fact{at: at}))
+				err := w.series.Remove(w.Ctx, as.event(id, fact{at: at}))
 				if m.remove(at) {
 					require.NoError(rt, err)
 				} else {
@@ -361,7 +361,7 @@ func TestRemove_PlansAgainAfterEveryWriteInBetween(t *testing.T) {
 			w := open[Charge](t)
 			w.seed(charge("x", fact{at: 1, a: 1}), charge("x", fact{at: 3, a: 3}), charge("x", fact{at: 8, a: 8}))
 			transaction := func(r faults.Request) bool { return r.Operation == transact }
-			err := w.Overtake(transaction, func() error { return w.Remove(w.Ctx, charge("x", fact{at: 8})) }, func() { require.NoError(t, write(w), name) })
+			err := w.Overtake(transaction, func() error { return w.series.Remove(w.Ctx, charge("x", fact{at: 8})) }, func() { require.NoError(t, write(w), name) })
 			switch name {
 			case "the same removal", "a purge":
 				require.ErrorIs(t, err, entity.ErrNotFound, name)
@@ -402,9 +402,9 @@ func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 			}
 			require.NoError(t, w.Overtake(recording, func() error {
 				if len(evs) == 1 {
-					return dbtest.ErrorOf(w.Append(w.Ctx, evs[0]))
+					return dbtest.ErrorOf(w.series.Append(w.Ctx, evs[0]))
 				}
-				return dbtest.ErrorOf(w.AppendAll(w.Ctx, evs))
+				return dbtest.ErrorOf(w.series.AppendAll(w.Ctx, evs))
 			}, func() { require.NoError(t, w.look.Remove(w.Ctx, charge("x", fact{at: 8}))) }))
 			require.Equal(t, 5, w.current(Charge{Account: "x"}).Cents)
 			require.Len(t, w.history(Charge{Account: "x"}), before-1+len(evs))
@@ -419,11 +419,11 @@ func TestRemove_EveryFaultOfEveryRequest(t *testing.T) {
 			account := fmt.Sprint(n, fault)
 			w.seed(charge(account, fact{at: 3, a: 3}), charge(account, fact{at: 8, a: 8}))
 			w.Wire.Inject(nthOf(n, fault))
-			err := w.Remove(w.Ctx, charge(account, fact{at: 8}))
+			err := w.series.Remove(w.Ctx, charge(account, fact{at: 8}))
 			w.Wire.Inject(nil)
 			if err != nil {
 				require.True(t, entity.IsAmbiguous(err), "%s: %v", account, err)
-				_ = w.Remove(w.Ctx, charge(account, fact{at: 8}))
+				_ = w.series.Remove(w.Ctx, charge(account, fact{at: 8}))
 			}
 			require.Equal(t, charge(account, fact{at: 3, a: 3}), w.current(Charge{Account: account}), account)
 			require.Len(t, w.history(Charge{Account: account}), 1)

@@ -25,7 +25,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, enriched := open[Telemetry](t), device
 			enriched.AccountID = "acct-1"
-			got, created, err := w.Upsert(w.Ctx, enriched)
+			got, created, err := w.series.Upsert(w.Ctx, enriched)
 			require.NoError(t, err)
 			require.True(t, created)
 			require.Equal(t, "acct-1", got.AccountID)
@@ -48,7 +48,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 	w, v := open[Telemetry](t), tick(9, 9)
 	v.AccountID = "acct-1"
-	op := w.Op().Upsert(v)
+	op := w.series.Op().Upsert(v)
 	require.NoError(t, w.DB.Transact(w.Ctx, op))
 	require.Equal(t, "acct-1", op.Result().AccountID)
 	require.Nil(t, op.Result().GPIO)
@@ -56,7 +56,7 @@ func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 
 	w.seed(tick(5, 1))
 	v.AccountID = "acct-2"
-	got, created, err := w.Upsert(w.Ctx, v)
+	got, created, err := w.series.Upsert(w.Ctx, v)
 	require.NoError(t, err)
 	require.False(t, created)
 	want := tick(5, 1)
@@ -84,8 +84,8 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 		"created_at":  entity.Set(&f.CreatedAt, at(0)),
 		"clock, path": entity.Attr[string]("timestamp").Remove(),
 	} {
-		require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, device, change))), name)
-		require.Equal(t, "EDD-9104", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Update(device, change))), name)
+		require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.series.Update(w.Ctx, device, change))), name)
+		require.Equal(t, "EDD-9104", dbtest.InputCode(w.DB.Transact(w.Ctx, w.series.Op().Update(device, change))), name)
 	}
 	require.Empty(t, w.Wire.Requests())
 }
@@ -98,7 +98,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	for i := range evs {
 		evs[i] = Meter{MeterID: "m", Seq: int64(i + 1), Value: i}
 	}
-	require.NoError(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, evs)))
+	require.NoError(t, dbtest.ErrorOf(w.series.AppendAll(w.Ctx, evs)))
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex
 	writes, reported := 0, 0
@@ -113,13 +113,13 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 		}
 		return faults.None
 	})
-	err := w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { reported = n }))
+	err := w.series.Purge(w.Ctx, key, entity.OnProgress(func(n int) { reported = n }))
 	w.Wire.Inject(nil)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
 	assert.Less(t, writes, 11, "it does not try all the others")
 	assert.Equal(t, events, left+reported-1, "the reported count is that of the removed items: the current item, and events")
-	require.NoError(t, w.Purge(w.Ctx, key))
+	require.NoError(t, w.series.Purge(w.Ctx, key))
 	assert.Empty(t, w.history(key))
 }
 
@@ -215,8 +215,8 @@ type Vote struct {
 
 func TestFields_RequiredAppendFieldMustBeReportedInEveryEvent(t *testing.T) {
 	w := open[Vote](t)
-	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, Vote{ID: "v", N: 1}))))
-	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, Vote{ID: "v", N: 1, For: ptr("")}))))
+	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, Vote{ID: "v", N: 1}))))
+	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, Vote{ID: "v", N: 1, For: ptr("")}))))
 	require.Empty(t, w.Wire.Requests())
 	require.True(t, w.append(Vote{ID: "v", N: 1, For: ptr("me")}).Applied)
 }
@@ -292,15 +292,15 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	want["gsi2pk"], want["gsi2sk"] = "$app#v1#tracker#yard#0000000000000000003", "$app#v1#tracker#2026-04-22T10:02:00Z#t"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a field that was not reported keeps its key")
 
-	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme")))
+	entity.Must(w.series.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme")))
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "one of two parts is no key")
-	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann")))
+	entity.Must(w.series.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann")))
 	want["gsi1pk"] = "$app#v1#tracker#acme#ann"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the other part was read")
-	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta")))
+	entity.Must(w.series.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta")))
 	want["gsi1pk"] = "$app#v1#tracker#zeta#ann"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "no old key remains")
-	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner)))
+	entity.Must(w.series.Update(w.Ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner)))
 	delete(want, "gsi1pk")
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the key is removed with its part")
 
@@ -340,10 +340,10 @@ func TestSeries_UpdatedAtIsNotStored(t *testing.T) {
 	w.appendAll([]Stamped{given(3), given(4)})
 	enriched := given(0)
 	enriched.Note = "x"
-	_, _, err := w.Upsert(w.Ctx, enriched)
+	_, _, err := w.series.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	f := entity.Fields[Stamped]()
-	got := entity.Must(w.Update(w.Ctx, Stamped{ID: "a"}, entity.Set(&f.Note, "y")))
+	got := entity.Must(w.series.Update(w.Ctx, Stamped{ID: "a"}, entity.Set(&f.Note, "y")))
 	require.Equal(t, Stamped{ID: "a", At: at(4), Value: 4, Note: "y", Stamps: Stamps{CreatedAt: got.CreatedAt}}, got)
 	require.NotEqual(t, at(99), got.CreatedAt)
 	require.Equal(t, got, w.current(Stamped{ID: "a"}))
@@ -351,7 +351,7 @@ func TestSeries_UpdatedAtIsNotStored(t *testing.T) {
 	for _, it := range w.Items() {
 		require.NotContains(t, it, "updatedAt")
 	}
-	require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, Stamped{ID: "a"}, entity.Set(&f.UpdatedAt, at(5))))))
-	_, _, err = w.Upsert(w.Ctx, given(0), entity.Set(&f.UpdatedAt, at(5)))
+	require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.series.Update(w.Ctx, Stamped{ID: "a"}, entity.Set(&f.UpdatedAt, at(5))))))
+	_, _, err = w.series.Upsert(w.Ctx, given(0), entity.Set(&f.UpdatedAt, at(5)))
 	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
 }

@@ -65,27 +65,27 @@ func TestShards_CostOfEachVerb(t *testing.T) {
 		require.Equal(t, want, len(w.Wire.Requests()), "%s: %v", what, w.operations())
 	}
 	key := evs[0]
-	count(1, "append", func() error { return dbtest.ErrorOf(w.Append(w.Ctx, key)) })
+	count(1, "append", func() error { return dbtest.ErrorOf(w.series.Append(w.Ctx, key)) })
 	require.Equal(t, []string{"PutItem"}, w.operations())
-	count(30, "append all", func() error { return dbtest.ErrorOf(w.AppendAll(w.Ctx, evs)) })
-	count(3, "history", func() error { return dbtest.ErrorOf(w.History(key).Collect(w.Ctx)) })
-	count(3, "count", func() error { return dbtest.ErrorOf(w.History(key).Count(w.Ctx)) })
-	count(3, "first", func() error { return dbtest.ErrorOf(w.History(key, entity.Desc()).First(w.Ctx)) })
-	count(3, "at", func() error { return dbtest.ErrorOf(w.At(w.Ctx, key, at(12))) })
+	count(30, "append all", func() error { return dbtest.ErrorOf(w.series.AppendAll(w.Ctx, evs)) })
+	count(3, "history", func() error { return dbtest.ErrorOf(w.series.History(key).Collect(w.Ctx)) })
+	count(3, "count", func() error { return dbtest.ErrorOf(w.series.History(key).Count(w.Ctx)) })
+	count(3, "first", func() error { return dbtest.ErrorOf(w.series.History(key, entity.Desc()).First(w.Ctx)) })
+	count(3, "at", func() error { return dbtest.ErrorOf(w.series.At(w.Ctx, key, at(12))) })
 	// 2 reads up to the first event, as one reading without a current item proves nothing; 4 with 3 removals; 4 of nothing
-	count(13, "purge", func() error { return w.Purge(w.Ctx, key) })
+	count(13, "purge", func() error { return w.series.Purge(w.Ctx, key) })
 }
 
 func TestShards_AHistoryTakesWhatItsFirstEventsNeed(t *testing.T) {
 	w, evs := open[Log](t), ticks[Log]("g-1", 30)
 	w.appendAll(evs)
 	for _, o := range []entity.QueryOption{entity.MaxRequests(2), entity.MaxEvaluated(2)} {
-		require.Equal(t, "EDD-9166", dbtest.InputCode(dbtest.ErrorOf(w.History(evs[0], o).Collect(w.Ctx))))
+		require.Equal(t, "EDD-9166", dbtest.InputCode(dbtest.ErrorOf(w.series.History(evs[0], o).Collect(w.Ctx))))
 	}
-	got := entity.Must(w.History(evs[0], entity.MaxEvaluated(6)).Collect(w.Ctx))
+	got := entity.Must(w.series.History(evs[0], entity.MaxEvaluated(6)).Collect(w.Ctx))
 	require.Equal(t, evs[:len(got)], got, "what is returned is the beginning")
 	require.NotEmpty(t, got)
-	require.Equal(t, "EDD-9127", dbtest.InputCode(w.DB.GetCollection(w.Ctx, w.History(evs[0]).Into(&got))), "several partitions are no collection")
+	require.Equal(t, "EDD-9127", dbtest.InputCode(w.DB.GetCollection(w.Ctx, w.series.History(evs[0]).Into(&got))), "several partitions are no collection")
 }
 
 func TestHistory_PagesUnderAnyBoundAreTheHistoryInPieces(t *testing.T) {
@@ -104,7 +104,7 @@ func turnHistory[T gauges](t *testing.T, random *rand.Rand, parts int) {
 			if i%2 == 1 {
 				o = append(o, entity.Desc())
 			}
-			return w.History(evs[0], o...)
+			return w.series.History(evs[0], o...)
 		}
 		dbtest.Turn(t, random, parts, turn)
 	}
@@ -115,13 +115,13 @@ func TestShards_CursorsBelongToTheirQuery(t *testing.T) {
 		w := open[Log](t, func(c *entity.Config) { c.CursorKey = key })
 		w.appendAll(append(ticks[Log]("g-1", 30), ticks[Log]("g-2", 30)...))
 		one, two := ticks[Log]("g-1", 1)[0], ticks[Log]("g-2", 1)[0]
-		page := entity.Must(w.History(one, entity.Limit(10)).Page(w.Ctx, ""))
+		page := entity.Must(w.series.History(one, entity.Limit(10)).Page(w.Ctx, ""))
 		require.Equal(t, key == nil, strings.Contains(decoded(page.Next), "2026-04-22"), "only a cursor without a key shows where it is")
-		next := entity.Must(w.History(one, entity.Limit(10)).Page(w.Ctx, page.Next))
+		next := entity.Must(w.series.History(one, entity.Limit(10)).Page(w.Ctx, page.Next))
 		require.Equal(t, ticks[Log]("g-1", 20)[10:], next.Items)
 		for name, q := range map[string]entity.Query[Log]{
-			"another series": w.History(two), "another direction": w.History(one, entity.Desc()),
-			"another range": w.History(one, entity.Ge(&entity.Fields[Log]().At, at(3))),
+			"another series": w.series.History(two), "another direction": w.series.History(one, entity.Desc()),
+			"another range": w.series.History(one, entity.Ge(&entity.Fields[Log]().At, at(3))),
 		} {
 			_, err := q.Page(w.Ctx, page.Next)
 			require.Equal(t, entity.CursorForeign, dbtest.As[*entity.CursorError](t, err, name).Reason, name)
@@ -141,7 +141,7 @@ func TestShards_PurgeKnowsEveryPartitionAndTheItemOfAnEarlierDeclaration(t *test
 	stray["pk"] = dbtest.S("$app#v1#sharded#g-1") // from before the declaration had shards
 	w.PutItem(stray)
 	removed := 0
-	require.NoError(t, w.Purge(w.Ctx, ticks[Sharded]("g-1", 1)[0], entity.OnProgress(func(n int) { removed = n })))
+	require.NoError(t, w.series.Purge(w.Ctx, ticks[Sharded]("g-1", 1)[0], entity.OnProgress(func(n int) { removed = n })))
 	require.Equal(t, 132, removed)
 	require.Len(t, w.Items(), 4, "the other series is untouched")
 }
@@ -152,7 +152,7 @@ func TestShards_AnAppendDuringAPurge(t *testing.T) {
 		w := open[Sharded](t)
 		w.appendAll(ticks[Sharded]("g-1", 9))
 		late, ev, seen := declare[Sharded](t, w.Open(w.Raw)), Sharded(singleOf("g-1", fact{at: 100})), 0
-		err := w.Overtake(func(faults.Request) bool { seen++; return seen == n }, func() error { return w.Purge(w.Ctx, ev) }, func() {
+		err := w.Overtake(func(faults.Request) bool { seen++; return seen == n }, func() error { return w.series.Purge(w.Ctx, ev) }, func() {
 			require.NoError(t, dbtest.ErrorOf(late.Append(context.Background(), ev)))
 		})
 		require.NoError(t, err)
@@ -183,14 +183,14 @@ func TestLog_OutcomesOfAnAppend(t *testing.T) {
 	require.True(t, w.append(Alone(singleOf("g-1", fact{at: 1}))).Applied, "there is no order to be late in")
 	require.Len(t, w.Items(), 2, "no current item")
 
-	err := w.DB.Transact(w.Ctx, w.Op().Append(Alone(singleOf("g-1", fact{at: 2}))), w.Op().Append(other))
+	err := w.DB.Transact(w.Ctx, w.series.Op().Append(Alone(singleOf("g-1", fact{at: 2}))), w.series.Op().Append(other))
 	require.Equal(t, timeseries.Collision, dbtest.As[*timeseries.NotAppliedError](t, err).Reason)
 	require.Len(t, w.Items(), 2, "all or nothing")
-	one, two := w.Op().Append(Alone(singleOf("g-1", fact{at: 2}))), w.Op().Append(Alone(singleOf("g-1", fact{at: 3})))
+	one, two := w.series.Op().Append(Alone(singleOf("g-1", fact{at: 2}))), w.series.Op().Append(Alone(singleOf("g-1", fact{at: 3})))
 	require.NoError(t, w.DB.Transact(w.Ctx, one, two))
 	require.True(t, one.Result().Applied && two.Result().Applied)
 	require.Equal(t, []string{"Put", "Put"}, w.kinds(len(w.Wire.Requests())-1))
-	require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Append(ev), w.Op().Append(ev))))
+	require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, w.series.Op().Append(ev), w.series.Op().Append(ev))))
 }
 
 func TestLog_RefusesWhatNeedsACurrentItemBeforeAnyRequest(t *testing.T) {
@@ -198,30 +198,30 @@ func TestLog_RefusesWhatNeedsACurrentItemBeforeAnyRequest(t *testing.T) {
 	r, f := w.append(ev), entity.Fields[Log]()
 	w.Wire.Reset()
 	for name, call := range map[string]func() error{
-		"Get":         func() error { return dbtest.ErrorOf(w.Get(w.Ctx, ev)) },
-		"GetMany":     func() error { return dbtest.ErrorOf(w.GetMany(w.Ctx, []Log{ev})) },
-		"Update":      func() error { return dbtest.ErrorOf(w.Update(w.Ctx, ev, entity.Set(&f.Value, 1))) },
-		"Upsert":      func() error { return dbtest.ErrorOf(w.Upsert(w.Ctx, ev)) },
-		"Query":       func() error { return dbtest.ErrorOf(w.Query(ev).Collect(w.Ctx)) },
+		"Get":         func() error { return dbtest.ErrorOf(w.series.Get(w.Ctx, ev)) },
+		"GetMany":     func() error { return dbtest.ErrorOf(w.series.GetMany(w.Ctx, []Log{ev})) },
+		"Update":      func() error { return dbtest.ErrorOf(w.series.Update(w.Ctx, ev, entity.Set(&f.Value, 1))) },
+		"Upsert":      func() error { return dbtest.ErrorOf(w.series.Upsert(w.Ctx, ev)) },
+		"Query":       func() error { return dbtest.ErrorOf(w.series.Query(ev).Collect(w.Ctx)) },
 		"Current":     func() error { return dbtest.ErrorOf(r.Current(w.Ctx)) },
-		"CheckExists": func() error { return w.DB.Transact(w.Ctx, w.Op().CheckExists(ev)) },
-		"Op.Update":   func() error { return w.DB.Transact(w.Ctx, w.Op().Update(ev, entity.Set(&f.Value, 1))) },
-		"Op.Upsert":   func() error { return w.DB.Transact(w.Ctx, w.Op().Upsert(ev)) },
+		"CheckExists": func() error { return w.DB.Transact(w.Ctx, w.series.Op().CheckExists(ev)) },
+		"Op.Update":   func() error { return w.DB.Transact(w.Ctx, w.series.Op().Update(ev, entity.Set(&f.Value, 1))) },
+		"Op.Upsert":   func() error { return w.DB.Transact(w.Ctx, w.series.Op().Upsert(ev)) },
 	} {
 		err := call()
 		require.Equal(t, "EDD-9190", dbtest.InputCode(err), name)
 		dbtest.As[*entity.Error](t, err, name)
 	}
 	condition := entity.If(entity.Eq(&f.Value, 1))
-	require.Equal(t, "EDD-9191", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, ev, condition))))
-	require.Equal(t, "EDD-9191", dbtest.InputCode(dbtest.ErrorOf(w.AppendAll(w.Ctx, []Log{ev}, condition))))
+	require.Equal(t, "EDD-9191", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, ev, condition))))
+	require.Equal(t, "EDD-9191", dbtest.InputCode(dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Log{ev}, condition))))
 	require.Empty(t, w.Wire.Requests())
 }
 
 func TestLog_AppendAllReportsWhatWasDecidedBeforeAnError(t *testing.T) {
 	w, evs := open[Log](t, dbtest.Attempts(1)), ticks[Log]("g-1", 60)
 	w.Wire.Inject(from(30, faults.Throttle, "PutItem"))
-	rs, err := w.AppendAll(w.Ctx, evs)
+	rs, err := w.series.AppendAll(w.Ctx, evs)
 	sent := len(w.Wire.Requests())
 	w.Wire.Inject(nil)
 	require.Error(t, err)
@@ -267,12 +267,12 @@ func TestShards_AnswersAreReadOnTogether(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(w.Ctx, 2*time.Minute)
 	defer cancel()
-	require.Equal(t, evs, entity.Must(w.History(evs[0]).Collect(ctx)))
+	require.Equal(t, evs, entity.Must(w.series.History(evs[0]).Collect(ctx)))
 	require.Equal(t, 6, len(w.Wire.Requests()))
 
 	w.Wire.Reset()
 	n := 0
-	for _, err := range w.History(evs[0], entity.Limit(100)).All(w.Ctx) {
+	for _, err := range w.series.History(evs[0], entity.Limit(100)).All(w.Ctx) {
 		require.NoError(t, err)
 		n++
 	}
@@ -426,7 +426,7 @@ func sameAsOnePartition[T gauges](t *testing.T, fields func() (*time.Time, *int)
 			w.compareAt(rt, id, at(rapid.IntRange(-1, 310).Draw(rt, "at")))
 		}
 		key := singleOf(id, fact{})
-		w.faulty(func() error { return w.other.Purge(w.other.Ctx, T(key)) })
+		w.faulty(func() error { return w.other.series.Purge(w.other.Ctx, T(key)) })
 		require.Empty(rt, w.other.Items(), "a purge leaves nothing in any partition")
 		require.NoError(rt, w.one.look.Purge(w.one.Ctx, key))
 	})
@@ -435,10 +435,10 @@ func sameAsOnePartition[T gauges](t *testing.T, fields func() (*time.Time, *int)
 // send appends a batch to both, the second time alone or at once, and compares the outcomes.
 func (w *twins[T]) send(t *rapid.T, id string, batch []fact) {
 	evs := singlesOf(id, batch)
-	want := entity.Must(w.one.AppendAll(w.one.Ctx, evs))
+	want := entity.Must(w.one.series.AppendAll(w.one.Ctx, evs))
 	var got []timeseries.Result[T]
 	if len(batch) > 3 || rapid.Bool().Draw(t, "all") {
-		first := w.faulty(func() (err error) { got, err = w.other.AppendAll(w.other.Ctx, ofSingles[T](evs)); return err })
+		first := w.faulty(func() (err error) { got, err = w.other.series.AppendAll(w.other.Ctx, ofSingles[T](evs)); return err })
 		if !first {
 			return // what an attempt before has stored is a duplicate now
 		}
@@ -450,7 +450,7 @@ func (w *twins[T]) send(t *rapid.T, id string, batch []fact) {
 		slices.SortStableFunc(order, func(i, j int) int { return evs[i].At.Compare(evs[j].At) })
 		got = make([]timeseries.Result[T], len(evs))
 		for _, i := range order {
-			first := w.faulty(func() (err error) { got[i], err = w.other.Append(w.other.Ctx, T(evs[i])); return err })
+			first := w.faulty(func() (err error) { got[i], err = w.other.series.Append(w.other.Ctx, T(evs[i])); return err })
 			if !first {
 				want[i].Reason = got[i].Reason
 			}
@@ -500,20 +500,20 @@ func (w *twins[T]) compareHistories(t *rapid.T, id string, fields func() (*time.
 		return opts
 	}
 	ours, theirs, key := options(&fg.At, &fg.Value), options(fields()), singleOf(id, fact{})
-	want := entity.Must(w.one.History(key, ours...).Collect(w.one.Ctx))
+	want := entity.Must(w.one.series.History(key, ours...).Collect(w.one.Ctx))
 	var got []T
-	w.faulty(func() (err error) { got, err = w.other.History(T(key), theirs...).Collect(w.other.Ctx); return err })
+	w.faulty(func() (err error) { got, err = w.other.series.History(T(key), theirs...).Collect(w.other.Ctx); return err })
 	require.Equal(t, want, asSingles(got))
 	var n int
-	w.faulty(func() (err error) { n, err = w.other.History(T(key), theirs...).Count(w.other.Ctx); return err })
+	w.faulty(func() (err error) { n, err = w.other.series.History(T(key), theirs...).Count(w.other.Ctx); return err })
 	require.Len(t, want, n)
 
 	size := rapid.SampledFrom([]int{1, 2, 7, 50}).Draw(t, "size")
 	if size < 3 && len(want) > 12 {
 		size = 20
 	}
-	limited := entity.Must(w.one.History(key, append(ours, entity.Limit(size))...).Collect(w.one.Ctx))
-	q := w.other.History(T(key), append(theirs, entity.Limit(size))...)
+	limited := entity.Must(w.one.series.History(key, append(ours, entity.Limit(size))...).Collect(w.one.Ctx))
+	q := w.other.series.History(T(key), append(theirs, entity.Limit(size))...)
 	w.faulty(func() (err error) { got, err = q.Collect(w.other.Ctx); return err })
 	require.Equal(t, limited, asSingles(got))
 
@@ -538,12 +538,12 @@ func (w *twins[T]) compareHistories(t *rapid.T, id string, fields func() (*time.
 
 func (w *twins[T]) compareAt(t *rapid.T, id string, when time.Time) {
 	key := singleOf(id, fact{})
-	want, wantErr := w.one.At(w.one.Ctx, key, when)
+	want, wantErr := w.one.series.At(w.one.Ctx, key, when)
 	if wantErr != nil {
 		require.ErrorIs(t, wantErr, entity.ErrNotFound)
 		var err error
 		w.faulty(func() error {
-			_, err = w.other.At(w.other.Ctx, T(key), when)
+			_, err = w.other.series.At(w.other.Ctx, T(key), when)
 			if errors.Is(err, entity.ErrNotFound) {
 				return nil
 			}
@@ -553,6 +553,6 @@ func (w *twins[T]) compareAt(t *rapid.T, id string, when time.Time) {
 		return
 	}
 	var got T
-	w.faulty(func() (err error) { got, err = w.other.At(w.other.Ctx, T(key), when); return err })
+	w.faulty(func() (err error) { got, err = w.other.series.At(w.other.Ctx, T(key), when); return err })
 	require.Equal(t, want, Single(got))
 }

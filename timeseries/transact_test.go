@@ -31,7 +31,7 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	entity.Must(accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"}))
 	w.Wire.Reset()
 
-	create, tick := accounts.Op().Create(Account{AccountID: "b"}), w.Op().Append(tick(0, 1))
+	create, tick := accounts.Op().Create(Account{AccountID: "b"}), w.series.Op().Append(tick(0, 1))
 	gold := accounts.Op().CheckExists(Account{AccountID: "a"}, entity.Eq(&entity.Fields[Account]().Plan, "gold"))
 	require.Zero(t, tick.Result())
 	require.NoError(t, w.DB.Transact(w.Ctx, create, tick, gold))
@@ -49,12 +49,12 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 
 func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 	w, f := open[Telemetry](t), entity.Fields[Telemetry]()
-	one := w.Op().Append(tick(0, 1))
+	one := w.series.Op().Append(tick(0, 1))
 	for name, other := range map[string]entity.Op{
 		"itself": one,
-		"update": w.Op().Update(device, entity.Set(&f.AccountID, "a")),
-		"upsert": w.Op().Upsert(device),
-		"remove": w.Op().Remove(tick(5, 1)),
+		"update": w.series.Op().Update(device, entity.Set(&f.AccountID, "a")),
+		"upsert": w.series.Op().Upsert(device),
+		"remove": w.series.Op().Remove(tick(5, 1)),
 	} {
 		require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, one, other)), name)
 	}
@@ -65,7 +65,7 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 	w := open[Meter](t)
 	var ops []entity.Op
 	for i := range 51 {
-		ops = append(ops, w.Op().Append(Meter{MeterID: string(rune('A' + i)), Seq: 1}))
+		ops = append(ops, w.series.Op().Append(Meter{MeterID: string(rune('A' + i)), Seq: 1}))
 	}
 	require.Equal(t, "EDD-9110", dbtest.InputCode(w.DB.Transact(w.Ctx, ops...)))
 	require.Empty(t, w.Wire.Requests())
@@ -75,11 +75,11 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 	w := open[Meter](t)
 	at := func(seq, value int) entity.Write[timeseries.Result[Meter]] {
-		return w.Op().Append(Meter{MeterID: "a", Seq: int64(seq), Value: value})
+		return w.series.Op().Append(Meter{MeterID: "a", Seq: int64(seq), Value: value})
 	}
 	require.NoError(t, w.DB.Transact(w.Ctx, at(2, 20), at(1, 10), at(3, 30)))
 	require.Len(t, w.Wire.Requests(), 1)
-	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, entity.Must(w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent())))
+	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, entity.Must(w.series.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent())))
 	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
 
 	stale, fresh := at(3, 31), at(4, 40)
@@ -91,10 +91,10 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 
 func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
 	w, f := open[Meter](t), entity.Fields[Meter]()
-	entity.Must(w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10}))
-	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
-	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
-	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
+	entity.Must(w.series.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10}))
+	fine := w.series.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
+	refused := w.series.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
+	checked := w.series.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
 	err := w.DB.Transact(w.Ctx, fine, refused, checked)
 	require.Equal(t, timeseries.ConditionFailed, dbtest.As[*timeseries.NotAppliedError](t, entity.FailureOf(err, refused)).Reason)
 	require.NoError(t, entity.FailureOf(err, fine))
@@ -120,12 +120,12 @@ func TestCost_NothingIsSentForBadInput(t *testing.T) {
 		"foreign pointer": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.Eq(new(string), "x"))}, "EDD-9105"},
 		"empty condition": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.And())}, "EDD-9111"},
 	} {
-		r, err := w.Append(w.Ctx, c.ev, c.opts...)
+		r, err := w.series.Append(w.Ctx, c.ev, c.opts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Zero(t, r, name)
 		e := dbtest.As[*entity.Error](t, err, name)
 		require.Equal(t, []string{"Append", "Telemetry"}, []string{e.Verb, e.Entity}, name)
-		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
+		rs, err := w.series.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Equal(t, make([]timeseries.Result[Telemetry], 2), rs, name)
 	}
@@ -140,8 +140,8 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	reports = nil // of CreateTables
 	last := w.append(tick(5, 1))
 	w.append(tick(4, 1))
-	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)}))
-	entity.Must(w.At(w.Ctx, device, at(6)))
+	entity.Must(w.series.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)}))
+	entity.Must(w.series.At(w.Ctx, device, at(6)))
 	entity.Must(last.Current(w.Ctx))
 
 	require.Len(t, reports, 5)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -50,7 +49,7 @@ func TestCodec_TimesAreWrittenInTheirFormatAndReadBack(t *testing.T) {
 	at := time.Date(2026, 4, 22, 11, 0, 0, 120_000_000, zone)
 	v := clocks{Nano: at, Sec: at, Unix: at, Millis: &at, Named: stamp(at)}
 	v.Inner.At = at
-	it := entity.Must(codec.Encode(reflect.ValueOf(v)))
+	it := must(codec.Encode(reflect.ValueOf(v)))
 	require.Equal(t, item.S("2026-04-22T10:00:00.120000000Z"), it["nano"], "UTC, nine digits, zeros kept: text order is time order")
 	require.Equal(t, item.S("2026-04-22T10:00:00Z"), it["sec"])
 	require.Equal(t, item.N("1776852000"), it["unix"])
@@ -94,11 +93,11 @@ func TestTimeField_ExactRefusesWhatItWouldTruncate(t *testing.T) {
 }
 
 func TestEncodeValue_KeepsTheFieldsCodecOptions(t *testing.T) {
-	got := entity.Must(codec.EncodeValue(nil, reflect.ValueOf([]string{"a"}), ",stringset"))
+	got := must(codec.EncodeValue(nil, reflect.ValueOf([]string{"a"}), ",stringset"))
 	require.Equal(t, &ss{Value: []string{"a"}}, got)
-	got = entity.Must(codec.EncodeValue(nil, reflect.ValueOf(""), ",omitempty"))
+	got = must(codec.EncodeValue(nil, reflect.ValueOf(""), ",omitempty"))
 	require.Nil(t, got)
-	got = entity.Must(codec.EncodeValue(nil, reflect.ValueOf([]byte{1}), ""))
+	got = must(codec.EncodeValue(nil, reflect.ValueOf([]byte{1}), ""))
 	require.Equal(t, &b{Value: []byte{1}}, got, "bytes are a binary, not a list of numbers")
 }
 
@@ -179,13 +178,13 @@ func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 }
 
 func TestEncode_MethodsOfPointersAreUsed(t *testing.T) {
-	it := entity.Must(codec0.Encode(reflect.ValueOf(struct {
+	it := must(codec0.Encode(reflect.ValueOf(struct {
 		One  inked
 		Many []inked
 		Map  map[string]*inked
 	}{inked{"a"}, []inked{{"b"}}, map[string]*inked{"k": {"c"}}})))
 	require.Equal(t, item.Item{"One": item.S("ink:a"), "Many": &l{Value: []av{item.S("ink:b")}}, "Map": &m{Value: item.Item{"k": item.S("ink:c")}}}, it)
-	got := entity.Must(codec0.EncodeValue(nil, reflect.ValueOf(inked{"a"}), ""))
+	got := must(codec0.EncodeValue(nil, reflect.ValueOf(inked{"a"}), ""))
 	require.Equal(t, item.S("ink:a"), got)
 }
 
@@ -284,7 +283,7 @@ func TestDecode_LargestFloat32ComesBack(t *testing.T) {
 	}
 	largest, least := float32(math.MaxFloat32), float32(-math.MaxFloat32)
 	want := floats{largest, []float32{largest, least}, &least, []*float32{&largest, &least}}
-	it := entity.Must(codec0.Encode(reflect.ValueOf(want)))
+	it := must(codec0.Encode(reflect.ValueOf(want)))
 	var got floats
 	require.NoError(t, codec0.Decode(it, reflect.ValueOf(&got)))
 	require.Equal(t, want, got)
@@ -332,7 +331,7 @@ func TestDecode_NestedUnixTimesAreInUTC(t *testing.T) {
 		Refs: map[string]*visit{"a": &one, "b": nil}, Deep: map[string][]visit{"a": {one}}, Outer: struct{ Embedded }{Embedded{at}},
 	}
 	var c item.Codec
-	it := entity.Must(c.Encode(reflect.ValueOf(want)))
+	it := must(c.Encode(reflect.ValueOf(want)))
 	require.Equal(t, item.N("1700000000"), it["one"].(*types.AttributeValueMemberM).Value["at"])
 	var got visits
 	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))
@@ -390,7 +389,7 @@ func TestDecode_TypesThatContainThemselvesWithoutAStruct(t *testing.T) {
 	want := book{Title: "a", Outline: outline{{}, {{}, {}}}, Tree: tree{"a": {"b": {}, "c": {"d": {}}}}, Pages: pages{[]*tree{{"a": {}}}}}
 	c := &item.Codec{}
 	c.Compile(reflect.TypeFor[book]())
-	it := entity.Must(c.Encode(reflect.ValueOf(want)))
+	it := must(c.Encode(reflect.ValueOf(want)))
 	var got book
 	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))
 	assert.Equal(t, want, got)

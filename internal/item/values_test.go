@@ -17,12 +17,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/item/packed"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
 
 type (
 	ss = types.AttributeValueMemberSS
@@ -141,8 +147,8 @@ func rat(text string) *big.Rat {
 func TestDecimal_SumsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := number().Draw(t, "a"), number().Draw(t, "b")
-		x := entity.Must(item.ParseDecimal(a))
-		y := entity.Must(item.ParseDecimal(b))
+		x := must(item.ParseDecimal(a))
+		y := must(item.ParseDecimal(b))
 		require.Zero(t, rat(x.String()).Cmp(rat(a)), "%s became %s", a, x)
 		require.Equal(t, rat(a).Cmp(rat(b)), x.Cmp(y))
 		sum, err := x.Add(y)
@@ -280,9 +286,9 @@ func TestEncode_EmptyIsLeftOut(t *testing.T) {
 		N []int    `dynamodbav:"n,numberset"`
 	}
 	c := item.Codec{Sets: []string{"s"}}
-	it := entity.Must(c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}})))
+	it := must(c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}})))
 	require.Equal(t, item.Item{"n": &nl{Value: true}}, it)
-	it = entity.Must(c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}})))
+	it = must(c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}})))
 	require.Len(t, it, 3)
 }
 
@@ -351,15 +357,15 @@ func (d *degrees) UnmarshalText([]byte) error { return nil }
 func TestTextField_EmptyAndUnstorableTexts(t *testing.T) {
 	t.Parallel()
 	f := item.TextField{Attr: "t", OmitEmpty: true, Zero: item.ZeroText(reflect.TypeFor[degrees]())}
-	got := entity.Must(f.Encode(reflect.ValueOf(degrees(0))))
+	got := must(f.Encode(reflect.ValueOf(degrees(0))))
 	require.Nil(t, got)
-	got = entity.Must(f.Encode(reflect.ValueOf(degrees(5))))
+	got = must(f.Encode(reflect.ValueOf(degrees(5))))
 	require.Equal(t, item.S("5ns"), got)
 	_, err := f.Encode(reflect.ValueOf(degrees(-300)))
 	var e *item.FieldError
 	require.ErrorAs(t, err, &e, "text that is not UTF-8")
 	f.OmitEmpty = false
-	got = entity.Must(f.Encode(reflect.ValueOf(degrees(0))))
+	got = must(f.Encode(reflect.ValueOf(degrees(0))))
 	require.Equal(t, item.S("0s"), got)
 
 	// A map would leave a type without exported fields empty.

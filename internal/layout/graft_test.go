@@ -1,4 +1,4 @@
-package layout
+package layout_test
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
@@ -83,7 +84,7 @@ func TestGraft_OfAListKeepsWhatBelongsToEachElement(t *testing.T) {
 				}
 			}
 		}
-		got := Graft(&types.AttributeValueMemberL{Value: values(before, element.stored)}, &types.AttributeValueMemberL{Value: values(before, element.read)},
+		got := layout.Graft(&types.AttributeValueMemberL{Value: values(before, element.stored)}, &types.AttributeValueMemberL{Value: values(before, element.read)},
 			&types.AttributeValueMemberL{Value: values(after, element.read)}).(*types.AttributeValueMemberL).Value
 		require.Len(t, got, len(after))
 		for j, e := range after {

@@ -23,7 +23,7 @@ func TestRace_TwoCreatesAfterADeleteGiveNoVersionTwice(t *testing.T) {
 	w := open[Kept](t)
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	create := func() (Kept, error) { return w.Create(w.Ctx, w.make(Rival{ID: "a", Email: "a@x", Name: "slow"})) }
+	create := func() (Kept, error) { return w.store.Create(w.Ctx, w.make(Rival{ID: "a", Email: "a@x", Name: "slow"})) }
 
 	require.ErrorIs(t, w.overtake(w.saving(create), func() { w.add("a", "b@x", "fast") }), entity.ErrExists)
 	w.sound()
@@ -67,9 +67,9 @@ func TestRace_CreateMeetsTheDeleteOfANewItem(t *testing.T) {
 func createMeetsDelete[T any](t *testing.T) {
 	w := open[T](t)
 	for name, write := range map[string]func(*world[T], T) error{
-		"create": func(w *world[T], v T) error { _, err := w.Create(w.Ctx, v); return err },
-		"put":    func(w *world[T], v T) error { _, err := w.Put(w.Ctx, v); return err },
-		"upsert": func(w *world[T], v T) error { _, _, err := w.Upsert(w.Ctx, v); return err },
+		"create": func(w *world[T], v T) error { _, err := w.store.Create(w.Ctx, v); return err },
+		"put":    func(w *world[T], v T) error { _, err := w.store.Put(w.Ctx, v); return err },
+		"upsert": func(w *world[T], v T) error { _, _, err := w.store.Upsert(w.Ctx, v); return err },
 	} {
 		for n := 1; n <= 4; n++ { // before each of its requests
 			id := fmt.Sprint(name, n)
@@ -118,7 +118,7 @@ func TestCreate_AfterTheCopyExpiredBeginsAboveTheHistory(t *testing.T) {
 				w.RemoveItem(it)
 			}
 		}
-		v, err := w.Create(w.Ctx, w.make(Rival{ID: "a", Email: "new@x"}))
+		v, err := w.store.Create(w.Ctx, w.make(Rival{ID: "a", Email: "new@x"}))
 		require.NoError(t, err, name)
 		require.Equal(t, map[string]int64{"the copy": 3, "all but one snapshot": 2}[name], v.Version)
 	}
@@ -143,7 +143,7 @@ func emailMeetsName[T any](t *testing.T, w *world[T]) {
 // A touch writes the item without a version of its own, wherever it comes in between.
 func TestRace_TouchBetweenUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	w := open[Free](t)
-	touch := func() { require.True(t, entity.Must(w.look.Touch(w.Ctx, w.key("a"), &w.f.Seen, 0))) }
+	touch := func() { require.True(t, entity.Must(w.look.store.Touch(w.Ctx, w.key("a"), &w.f.Seen, 0))) }
 	w.add("a", "a@x", "1")
 	touch() // between create and update: snapshot 1 was put by another write than the item
 	w.update("a", w.name("2"))
@@ -184,13 +184,13 @@ func emailIsTaken[T any](t *testing.T, w *world[T]) {
 	for _, write := range []func() error{
 		w.updating("a", w.email("wanted@x")),
 		func() error {
-			return dbtest.ErrorOf(w.Put(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}), over[T]()...))
+			return dbtest.ErrorOf(w.store.Put(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}), over[T]()...))
 		},
-		func() error { return dbtest.ErrorOf(w.Upsert(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}))) },
+		func() error { return dbtest.ErrorOf(w.store.Upsert(w.Ctx, w.make(Rival{ID: "a", Email: "wanted@x"}))) },
 		w.creating(Rival{ID: "new", Email: "wanted@x"}),
 	} {
 		w.update("a", w.email("a@x"))
-		v, _, err := w.look.Upsert(w.Ctx, w.make(Rival{ID: "thief", Email: "thief@x"}))
+		v, _, err := w.look.store.Upsert(w.Ctx, w.make(Rival{ID: "thief", Email: "thief@x"}))
 		w.done(v, err)
 		err = w.overtake(write, func() { w.update("thief", w.email("wanted@x")) })
 		taken := dbtest.As[*unique.ViolationError](t, err)
@@ -282,7 +282,7 @@ func writesMeetAReturnedEmail[T any](t *testing.T, w *world[T]) {
 			w.update(id, w.email(old))
 		}))
 		w.sound()
-		_, err := w.look.Create(w.Ctx, w.make(Rival{ID: id + "heir", Email: old}))
+		_, err := w.look.store.Create(w.Ctx, w.make(Rival{ID: id + "heir", Email: old}))
 		if c.kept {
 			taken := dbtest.As[*unique.ViolationError](t, err)
 			require.Equal(t, w.pk(id), taken.Owner.PK)
@@ -357,8 +357,8 @@ func purgeMeets[T any](t *testing.T, w *world[T]) {
 		"delete":             {live, func() { w.remove("a") }},
 		"restore":            {deleted, restore},
 		"restore and update": {deleted, func() { restore(); w.update("a", w.email("b@x")) }},
-		"purge":              {live, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }},
-		"purge and create":   {func() { w.add("a", "a@x", "1"); w.update("a", w.name("2")) }, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))); w.add("a", "b@x", "3") }},
+		"purge":              {live, func() { require.NoError(t, w.look.store.Purge(w.Ctx, w.key("a"))) }},
+		"purge and create":   {func() { w.add("a", "a@x", "1"); w.update("a", w.name("2")) }, func() { require.NoError(t, w.look.store.Purge(w.Ctx, w.key("a"))); w.add("a", "b@x", "3") }},
 	} {
 		race.before()
 		require.NoError(t, w.overtake(w.purging("a"), race.meanwhile), name)
@@ -376,7 +376,7 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 	w.written = nil
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
 	require.NoError(t, w.Overtake(dbtest.First(snapshot), w.purging("a"), func() {
-		require.NoError(t, dbtest.ErrorOf(w.look.Create(w.Ctx, w.make(Rival{ID: "a", Email: "new@x"}))))
+		require.NoError(t, dbtest.ErrorOf(w.look.store.Create(w.Ctx, w.make(Rival{ID: "a", Email: "new@x"}))))
 	}))
 	w.sound()
 	require.Empty(t, w.Items())
@@ -396,7 +396,7 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	free.add("a", "a@x", "1")
 	free.remove("a")
 	free.add("heir", "a@x", "2")
-	require.NoError(t, free.Purge(t.Context(), free.key("a")))
+	require.NoError(t, free.store.Purge(t.Context(), free.key("a")))
 	require.Len(t, free.sound().sentinels, 1)
 }
 
@@ -407,7 +407,7 @@ func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
 	w.add("a", "a@x", "1")
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
 	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), w.purging("a"), func() {
-		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
+		require.NoError(t, w.look.store.Purge(w.Ctx, w.key("a")))
 		w.written = nil
 		w.add("a", "b@x", "2")
 	}), entity.ErrConflict)

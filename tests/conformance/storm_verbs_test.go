@@ -31,12 +31,12 @@ func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
 	d := w.frozen()
 	ids := []string{"a", "ab", "a#v#0000001", "a#deleted#2101-01-01T00:00:00.000000000Z", "A"}
 	for i, id := range ids {
-		require.NoError(t, dbtest.ErrorOf(d.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Name: id, Email: fmt.Sprintf("e%d@x", i)}))))
+		require.NoError(t, dbtest.ErrorOf(d.store.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Name: id, Email: fmt.Sprintf("e%d@x", i)}))))
 	}
 	for _, id := range ids {
 		key := w.make(Rival{Root: "r", ID: id})
-		require.NoError(t, dbtest.ErrorOf(d.Update(w.Ctx, key, w.name(id+" 2"))))
-		require.NoError(t, d.Delete(w.Ctx, key))
+		require.NoError(t, dbtest.ErrorOf(d.store.Update(w.Ctx, key, w.name(id+" 2"))))
+		require.NoError(t, d.store.Delete(w.Ctx, key))
 	}
 	for _, id := range ids {
 		key := w.make(Rival{Root: "r", ID: id})
@@ -51,7 +51,7 @@ func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
 	w.sound()
 
 	// Queries and scans see current items only.
-	require.NoError(t, d.Delete(w.Ctx, w.make(Rival{Root: "r", ID: "A"})))
+	require.NoError(t, d.store.Delete(w.Ctx, w.make(Rival{Root: "r", ID: "A"})))
 	found := func(q entity.Query[Shelf]) (all []string) {
 		for _, v := range entity.Must(q.Collect(w.Ctx)) {
 			all = append(all, v.ID)
@@ -59,10 +59,10 @@ func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
 		require.Len(t, all, entity.Must(q.Count(w.Ctx)))
 		return all
 	}
-	partition, byName := w.make(Rival{Root: "r"}), entity.Must(d.Index("byName"))
-	require.ElementsMatch(t, ids[:4], found(d.Query(partition)))
-	require.ElementsMatch(t, ids[2:4], found(d.Query(partition, entity.BeginsWith(&w.f.ID, "a#"))))
-	require.ElementsMatch(t, ids[:4], found(d.Scan()))
+	partition, byName := w.make(Rival{Root: "r"}), entity.Must(d.store.Index("byName"))
+	require.ElementsMatch(t, ids[:4], found(d.store.Query(partition)))
+	require.ElementsMatch(t, ids[2:4], found(d.store.Query(partition, entity.BeginsWith(&w.f.ID, "a#"))))
+	require.ElementsMatch(t, ids[:4], found(d.store.Scan()))
 	require.Equal(t, []string{"ab"}, found(byName.Query(w.make(Rival{Name: "ab 2"}))))
 	require.Empty(t, found(byName.Query(w.make(Rival{Name: "ab"}))))
 }
@@ -91,20 +91,20 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 	writes := map[string]func() error{
 		"create": w.creating(Rival{ID: "new", Email: "taken@x"}),
 		"path":   w.updating("a", entity.Attr[string]("email").Set("taken@x")),
-		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p), over[T]()...); return err },
-		"upsert": func() error { _, _, err := w.Upsert(w.Ctx, w.make(p)); return err },
+		"put":    func() error { _, err := w.store.Put(w.Ctx, w.make(p), over[T]()...); return err },
+		"upsert": func() error { _, _, err := w.store.Upsert(w.Ctx, w.make(p)); return err },
 		"modify": func() error {
-			return dbtest.ErrorOf(w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil }))
+			return dbtest.ErrorOf(w.store.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil }))
 		},
-		"transact": func() error { return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
+		"transact": func() error { return w.db.Transact(w.Ctx, w.store.Op().Update(w.key("a"), w.email("taken@x"))) },
 		"two": func() error {
-			return w.db.Transact(w.Ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p), over[T]()...))
+			return w.db.Transact(w.Ctx, w.store.Op().CheckExists(w.key("owner")), w.store.Op().Put(w.make(p), over[T]()...))
 		},
 		"new": func() error {
-			return w.db.Transact(w.Ctx, w.Op().Create(w.make(Rival{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
+			return w.db.Transact(w.Ctx, w.store.Op().Create(w.make(Rival{ID: "new", Email: "taken@x"})), w.store.Op().Update(w.key("a"), w.name("2")))
 		},
 	}
-	joined := w.Op().CheckExists(w.key("owner"))
+	joined := w.store.Op().CheckExists(w.key("owner"))
 	if w.soft {
 		writes["restore"] = w.restoring("gone")
 		writes["restore, joined"] = func() error { return w.db.Transact(w.Ctx, joined, w.bin.Op().Restore(w.key("gone"))) }
@@ -127,13 +127,13 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 	}
 	w.Wire.Reset()
 	var refused *entity.InputError
-	require.ErrorAs(t, dbtest.ErrorOf(w.PutMany(w.Ctx, []T{w.make(p)}, entity.Unconditional())), &refused)
-	require.ErrorAs(t, dbtest.ErrorOf(w.DeleteMany(w.Ctx, []T{w.key("a")}, entity.Unconditional())), &refused)
+	require.ErrorAs(t, dbtest.ErrorOf(w.store.PutMany(w.Ctx, []T{w.make(p)}, entity.Unconditional())), &refused)
+	require.ErrorAs(t, dbtest.ErrorOf(w.store.DeleteMany(w.Ctx, []T{w.key("a")}, entity.Unconditional())), &refused)
 	require.Empty(t, w.Wire.Requests(), "what claims nothing is refused before any request")
 
 	w.update("a", entity.Attr[string]("email").Set("b@x")) // and what they write is claimed, what they replace is free
-	require.NoError(t, dbtest.ErrorOf(w.look.Upsert(w.Ctx, w.make(Rival{ID: "b", Email: "a@x"}))))
-	require.NoError(t, dbtest.ErrorOf(w.look.Put(w.Ctx, w.make(Rival{ID: "b", Name: "without"}), over[T]()...)))
+	require.NoError(t, dbtest.ErrorOf(w.look.store.Upsert(w.Ctx, w.make(Rival{ID: "b", Email: "a@x"}))))
+	require.NoError(t, dbtest.ErrorOf(w.look.store.Put(w.Ctx, w.make(Rival{ID: "b", Name: "without"}), over[T]()...)))
 	require.Len(t, w.sound().sentinels, sentinels)
 	w.add("c", "a@x", "c")
 	w.update("c", entity.Remove(&w.f.Email))
@@ -145,15 +145,15 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 	t.Run("siblings", func(t *testing.T) {
 		w := open[Shelf](t)
 		full := func(id string) {
-			require.NoError(t, dbtest.ErrorOf(w.look.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Email: id + "@x"}))))
-			require.NoError(t, dbtest.ErrorOf(w.look.Update(w.Ctx, w.make(Rival{Root: "r", ID: id}), w.name("2"))))
+			require.NoError(t, dbtest.ErrorOf(w.look.store.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Email: id + "@x"}))))
+			require.NoError(t, dbtest.ErrorOf(w.look.store.Update(w.Ctx, w.make(Rival{Root: "r", ID: id}), w.name("2"))))
 		}
 		for _, id := range []string{"ab", "a!", "b"} {
 			full(id)
 		}
 		stays := w.Items()
 		full("a")
-		require.NoError(t, w.Purge(w.Ctx, w.make(Rival{Root: "r", ID: "a"})))
+		require.NoError(t, w.store.Purge(w.Ctx, w.make(Rival{Root: "r", ID: "a"})))
 		require.ElementsMatch(t, stays, w.Items())
 	})
 	t.Run("values of every copy, and no others", func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 		}
 		w.add("heir", "1@x", "has the value of a copy")
 		w.add("a", "3@x", "live")
-		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.NoError(t, w.store.Purge(w.Ctx, w.key("a")))
 		d := w.sound()
 		require.Len(t, d.sentinels, 1)
 		require.Len(t, d.beings, 1)
@@ -175,7 +175,7 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 		w.remove("a")
 		w.Clock.Move(31 * 24 * time.Hour)
 		w.written = nil
-		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.NoError(t, w.store.Purge(w.Ctx, w.key("a")))
 		require.Empty(t, w.Items())
 	})
 	t.Run("more than a page", func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 			w.update("a", w.name(fmt.Sprint(i)+strings.Repeat("x", 300_000)))
 		}
 		w.written = nil
-		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.NoError(t, w.store.Purge(w.Ctx, w.key("a")))
 		require.Empty(t, w.Items())
 	})
 }
@@ -199,19 +199,19 @@ func TestConflicts_ThatDoNotEndAreDefiniteErrorsAndReadsAreConsistent(t *testing
 		}
 		return faults.None
 	})
-	_, err := w.Update(w.Ctx, w.key("a"), w.name("never"))
+	_, err := w.store.Update(w.Ctx, w.key("a"), w.name("never"))
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.False(t, entity.IsAmbiguous(err))
 	w.Wire.Inject(nil)
 
 	w.Wire.Reset()
-	require.NoError(t, dbtest.ErrorOf(w.Update(w.Ctx, w.key("a"), w.email("b@x"))))
-	require.NoError(t, w.Delete(w.Ctx, w.key("a")))
+	require.NoError(t, dbtest.ErrorOf(w.store.Update(w.Ctx, w.key("a"), w.email("b@x"))))
+	require.NoError(t, w.store.Delete(w.Ctx, w.key("a")))
 	require.NoError(t, dbtest.ErrorOf(w.bin.Restore(w.Ctx, w.key("a"))))
 	require.NoError(t, dbtest.ErrorOf(w.past.Revert(w.Ctx, w.key("a"), 1)))
 	require.NoError(t, dbtest.ErrorOf(w.past.Get(w.Ctx, w.key("a"), 1)))
-	require.NoError(t, dbtest.ErrorOf(w.Create(w.Ctx, w.make(Rival{ID: "b"}))))
-	require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+	require.NoError(t, dbtest.ErrorOf(w.store.Create(w.Ctx, w.make(Rival{ID: "b"}))))
+	require.NoError(t, w.store.Purge(w.Ctx, w.key("a")))
 	reads := 0
 	for _, r := range w.Wire.Requests() {
 		if isWrite(r) {
@@ -239,7 +239,7 @@ func swapped[T any](t *testing.T, w *world[T]) {
 	w.add("b", "b@x", "1")
 	swap := func(a, b string) func() error {
 		return func() error {
-			one, two := w.Op().Update(w.key("a"), w.email(b)), w.Op().Update(w.key("b"), w.email(a))
+			one, two := w.store.Op().Update(w.key("a"), w.email(b)), w.store.Op().Update(w.key("b"), w.email(a))
 			err := w.db.Transact(w.Ctx, one, two)
 			if err == nil {
 				w.note(one.Result())
@@ -275,7 +275,7 @@ func swapped[T any](t *testing.T, w *world[T]) {
 func (w *world[T]) give(a, hasA, b, hasB string) func() error {
 	return func() error {
 		half := func(id, from, to string) entity.Write[T] {
-			return w.Op().Update(w.key(id), w.email(to), entity.If(entity.Eq(&w.f.Email, from)))
+			return w.store.Op().Update(w.key(id), w.email(to), entity.If(entity.Eq(&w.f.Email, from)))
 		}
 		return w.db.Transact(w.Ctx, half(a, hasA, hasB), half(b, hasB, hasA))
 	}
@@ -333,7 +333,7 @@ func TestSwap_IsAConflictWhenItsLastPlanIsStale(t *testing.T) {
 	w.add("a", "a@x", "1")
 	w.add("b", "", "1")
 	err := w.overtake(func() error {
-		return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("b@x")), w.Op().Update(w.key("b"), w.email("a@x")))
+		return w.db.Transact(w.Ctx, w.store.Op().Update(w.key("a"), w.email("b@x")), w.store.Op().Update(w.key("b"), w.email("a@x")))
 	}, func() { w.update("b", w.email("b@x")) })
 	require.ErrorIs(t, err, entity.ErrConflict)
 	var taken *unique.ViolationError

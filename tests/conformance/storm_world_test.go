@@ -25,10 +25,10 @@ type item = dbtest.Item
 
 // handles are a store and what its features add.
 type handles[T any] struct {
-	*entity.Store[T]
-	db   *entity.DB
-	bin  *lifecycle.Deleted[T] // nil without soft delete
-	past *versioned.History[T] // nil without a history
+	store *entity.Store[T]
+	db    *entity.DB
+	bin   *lifecycle.Deleted[T] // nil without soft delete
+	past  *versioned.History[T] // nil without a history
 }
 
 // world is a kind of entity in a table of its own. Its own handles can be made to fail and to wait; those of
@@ -69,12 +69,12 @@ func open[T any](t testing.TB, change ...func(*entity.Config)) *world[T] {
 func (w *world[T]) open(client entity.Client, change ...func(*entity.Config)) handles[T] {
 	w.T.Helper()
 	d := handles[T]{db: w.Open(client, change...)}
-	d.Store = dbtest.Declare[T](w.T, d.db)
+	d.store = dbtest.Declare[T](w.T, d.db)
 	if w.soft {
-		d.bin = entity.Must(lifecycle.Of(d.Store))
+		d.bin = entity.Must(lifecycle.Of(d.store))
 	}
 	if w.retain {
-		d.past = entity.Must(versioned.Of(d.Store))
+		d.past = entity.Must(versioned.Of(d.store))
 	}
 	return d
 }
@@ -124,25 +124,25 @@ func (w *world[T]) done(v T, err error) T {
 // add creates an item undisturbed.
 func (w *world[T]) add(id, email, name string) T {
 	w.T.Helper()
-	return w.done(w.look.Create(w.Ctx, w.make(Rival{ID: id, Email: email, Name: name})))
+	return w.done(w.look.store.Create(w.Ctx, w.make(Rival{ID: id, Email: email, Name: name})))
 }
 
 // update changes an item undisturbed.
 func (w *world[T]) update(id string, changes ...entity.UpdateOption) T {
 	w.T.Helper()
-	return w.done(w.look.Update(w.Ctx, w.key(id), changes...))
+	return w.done(w.look.store.Update(w.Ctx, w.key(id), changes...))
 }
 
 // remove deletes an item undisturbed.
 func (w *world[T]) remove(id string) {
 	w.T.Helper()
-	require.NoError(w.T, w.look.Delete(w.Ctx, w.key(id)))
+	require.NoError(w.T, w.look.store.Delete(w.Ctx, w.key(id)))
 }
 
 // current is what Get finds; false for nothing.
 func (w *world[T]) current(id string) (Rival, bool) {
 	w.T.Helper()
-	v, err := w.look.Get(w.Ctx, w.key(id), entity.Consistent())
+	v, err := w.look.store.Get(w.Ctx, w.key(id), entity.Consistent())
 	if errors.Is(err, entity.ErrNotFound) {
 		return Rival{}, false
 	}
@@ -180,11 +180,11 @@ func (w *world[T]) saving(write func() (T, error)) func() error {
 // The calls that races are between, with w's own handles. Their results are noted.
 
 func (w *world[T]) creating(p Rival) func() error {
-	return w.saving(func() (T, error) { return w.Create(w.Ctx, w.make(p)) })
+	return w.saving(func() (T, error) { return w.store.Create(w.Ctx, w.make(p)) })
 }
 
 func (w *world[T]) updating(id string, changes ...entity.UpdateOption) func() error {
-	return w.saving(func() (T, error) { return w.Update(w.Ctx, w.key(id), changes...) })
+	return w.saving(func() (T, error) { return w.store.Update(w.Ctx, w.key(id), changes...) })
 }
 
 func (w *world[T]) restoring(id string) func() error {
@@ -192,11 +192,11 @@ func (w *world[T]) restoring(id string) func() error {
 }
 
 func (w *world[T]) deleting(id string) func() error {
-	return func() error { return w.Delete(w.Ctx, w.key(id)) }
+	return func() error { return w.store.Delete(w.Ctx, w.key(id)) }
 }
 
 func (w *world[T]) purging(id string) func() error {
-	return func() error { return w.Purge(w.Ctx, w.key(id)) }
+	return func() error { return w.store.Purge(w.Ctx, w.key(id)) }
 }
 
 // Rival is what every entity of these tests holds. Name is a word that DynamoDB reserves.

@@ -1,4 +1,4 @@
-package engine_test
+package conformance_test
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 
 func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	s := newShop(t, nil)
-	ctx, f, k := t.Context(), s.f, entity.Fields[Kept]()
+	ctx, f, k := t.Context(), s.f, entity.Fields[Filed]()
 	s.create(Order{ID: "o", Status: "open", Note: "private"})
-	entity.Must(s.others.kept.Create(ctx, Kept{ID: "k", Name: "private"}))
+	entity.Must(s.others.kept.Create(ctx, Filed{ID: "k", Name: "private"}))
 	wrong := entity.If(entity.Eq(&f.Status, "paid"), entity.Eq(&f.Note, "private"), entity.Gt(&f.Count, 7))
 	check := func(err error, text string) {
 		t.Helper()
@@ -29,11 +29,11 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	check(dbtest.ErrorOf(s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Count, 1), wrong)), "status = ? AND count > ?")
 	check(dbtest.ErrorOf(s.orders.Modify(ctx, Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }, wrong)), "status = ? AND count > ?")
 	check(s.orders.Delete(ctx, Order{ID: "o"}, entity.If(entity.Or(entity.Eq(&f.Status, "paid"), entity.NotExists(&f.Note)))), "status = ? OR attribute_not_exists(note)")
-	_, err := s.kept.Update(ctx, Kept{ID: "k"}, entity.Set(&k.Name, "2"), entity.If(entity.BeginsWith(&k.Name, "paid")))
+	_, err := s.kept.Update(ctx, Filed{ID: "k"}, entity.Set(&k.Name, "2"), entity.If(entity.BeginsWith(&k.Name, "paid")))
 	check(err, "begins_with(name, ?)")
 	require.NoError(t, s.others.orders.Delete(ctx, Order{ID: "o"}))
 	check(dbtest.ErrorOf(s.orders.Upsert(ctx, Order{ID: "o"}, wrong)), "status = ? AND note = ? AND count > ?")
-	check(s.DB.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Kept{ID: "k"}, entity.Eq(&k.Name, "paid"))), "name = ?")
+	check(s.DB.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Filed{ID: "k"}, entity.Eq(&k.Name, "paid"))), "name = ?")
 }
 
 // Sealed has a secret that can also occur as data.
@@ -56,20 +56,20 @@ func TestCondition_OfASecretHidesWhatIsInside(t *testing.T) {
 // hiding is a client that does not ask for the item that refused a write, like some caches in front of DynamoDB.
 type hiding struct{ entity.Client }
 
-const none = types.ReturnValuesOnConditionCheckFailureNone
+const noItem = types.ReturnValuesOnConditionCheckFailureNone
 
 func (c hiding) PutItem(ctx context.Context, in *dynamodb.PutItemInput, f ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	in.ReturnValuesOnConditionCheckFailure = none
+	in.ReturnValuesOnConditionCheckFailure = noItem
 	return c.Client.PutItem(ctx, in, f...)
 }
 
 func (c hiding) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, f ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	in.ReturnValuesOnConditionCheckFailure = none
+	in.ReturnValuesOnConditionCheckFailure = noItem
 	return c.Client.UpdateItem(ctx, in, f...)
 }
 
 func (c hiding) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, f ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	in.ReturnValuesOnConditionCheckFailure = none
+	in.ReturnValuesOnConditionCheckFailure = noItem
 	return c.Client.DeleteItem(ctx, in, f...)
 }
 
@@ -77,13 +77,13 @@ func (c hiding) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 	for _, x := range in.TransactItems {
 		switch {
 		case x.Put != nil:
-			x.Put.ReturnValuesOnConditionCheckFailure = none
+			x.Put.ReturnValuesOnConditionCheckFailure = noItem
 		case x.Update != nil:
-			x.Update.ReturnValuesOnConditionCheckFailure = none
+			x.Update.ReturnValuesOnConditionCheckFailure = noItem
 		case x.Delete != nil:
-			x.Delete.ReturnValuesOnConditionCheckFailure = none
+			x.Delete.ReturnValuesOnConditionCheckFailure = noItem
 		case x.ConditionCheck != nil:
-			x.ConditionCheck.ReturnValuesOnConditionCheckFailure = none
+			x.ConditionCheck.ReturnValuesOnConditionCheckFailure = noItem
 		}
 	}
 	return c.Client.TransactWriteItems(ctx, in, f...)
@@ -96,9 +96,9 @@ func briefly(c *entity.Config) { c.MaxAttempts = 3 }
 
 func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) {
 	s := newShop(t, hide, briefly)
-	ctx, f, k := t.Context(), s.f, entity.Fields[Kept]()
+	ctx, f, k := t.Context(), s.f, entity.Fields[Filed]()
 	s.create(Order{ID: "o", Status: "open"})
-	entity.Must(s.others.kept.Create(ctx, Kept{ID: "k", Name: "1"}))
+	entity.Must(s.others.kept.Create(ctx, Filed{ID: "k", Name: "1"}))
 	before, _ := s.stored("o")
 	never := entity.If(entity.Eq(&f.Status, "paid"))
 	for name, write := range map[string]func() error{
@@ -112,7 +112,7 @@ func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) 
 		},
 		"Delete": func() error { return s.orders.Delete(ctx, Order{ID: "o"}, never) },
 		"transaction": func() error {
-			_, err := s.kept.Update(ctx, Kept{ID: "k"}, entity.Set(&k.Name, "2"), entity.If(entity.Eq(&k.Name, "3")))
+			_, err := s.kept.Update(ctx, Filed{ID: "k"}, entity.Set(&k.Name, "2"), entity.If(entity.Eq(&k.Name, "3")))
 			return err
 		},
 		"several": func() error {

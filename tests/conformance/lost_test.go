@@ -1,12 +1,10 @@
-package engine_test
+package conformance_test
 
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -41,8 +37,8 @@ type Counted struct {
 	Version int64      `dynamodbav:"version" entity:"version"`
 }
 
-// Kept keeps its states, so that each write reads first and is a transaction.
-type Kept struct {
+// Filed keeps its states, so that each write reads first and is a transaction.
+type Filed struct {
 	_       entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain
 	ID      string `dynamodbav:"id"`
@@ -61,11 +57,11 @@ type shop struct {
 type stores struct {
 	orders  *entity.Store[Order]
 	counted *entity.Store[Counted]
-	kept    *entity.Store[Kept]
+	kept    *entity.Store[Filed]
 }
 
 func storesOn(db *entity.DB) stores {
-	return stores{entity.Must(entity.New[Order](db)), entity.Must(entity.New[Counted](db)), entity.Must(entity.New[Kept](db))}
+	return stores{entity.Must(entity.New[Order](db)), entity.Must(entity.New[Counted](db)), entity.Must(entity.New[Filed](db))}
 }
 
 var noon = time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)
@@ -305,7 +301,7 @@ func TestTwice_ARequestThatIsDeliveredTwiceIsASuccess(t *testing.T) {
 	require.Zero(t, strings.Count(strings.Join(dbtest.Operations(s.Wire.Requests()), " "), "GetItem")-1, "Modify reads, and nothing else does")
 
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "TransactWriteItems"))
-	require.EqualValues(t, 1, entity.Must(s.kept.Create(t.Context(), Kept{ID: "k"})).Version)
+	require.EqualValues(t, 1, entity.Must(s.kept.Create(t.Context(), Filed{ID: "k"})).Version)
 }
 
 func TestLost_AnUpsertDoesNotTakeAnEqualClockReadingForItsOwn(t *testing.T) {
@@ -367,25 +363,25 @@ func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Drop, faults.Late} {
 		t.Run(fault.String(), func(t *testing.T) {
-			s, f := newShop(t, nil), entity.Fields[Kept]()
-			entity.Must(s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"}))
+			s, f := newShop(t, nil), entity.Fields[Filed]()
+			entity.Must(s.others.kept.Create(t.Context(), Filed{ID: "k", Name: "1"}))
 			s.Wire.Inject(faults.Nth(1, fault, "TransactWriteItems"))
-			s.between(2, "TransactWriteItems", func() { entity.Must(s.others.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "2"))) })
-			got, err := s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"))
+			s.between(2, "TransactWriteItems", func() { entity.Must(s.others.kept.Update(t.Context(), Filed{ID: "k"}, entity.Set(&f.Name, "2"))) })
+			got, err := s.kept.Update(t.Context(), Filed{ID: "k"}, entity.Set(&f.Name, "3"))
 			require.NoError(t, err, "the first attempt can never pass")
 			require.EqualValues(t, 3, got.Version)
 			entity.Must(s.Wire.Deliver())
-			all := entity.Must(entity.Must(versioned.Of(s.others.kept)).List(Kept{ID: "k"}, versioned.WithCurrent()).Collect(t.Context()))
+			all := entity.Must(entity.Must(versioned.Of(s.others.kept)).List(Filed{ID: "k"}, versioned.WithCurrent()).Collect(t.Context()))
 			require.Len(t, all, 3)
 		})
 	}
 }
 
 func TestLostTransaction_TheCallersConditionOnAReadItemIsCertain(t *testing.T) {
-	s, f := newShop(t, nil), entity.Fields[Kept]()
-	entity.Must(s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"}))
+	s, f := newShop(t, nil), entity.Fields[Filed]()
+	entity.Must(s.others.kept.Create(t.Context(), Filed{ID: "k", Name: "1"}))
 	s.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
-	_, err := s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"), entity.If(entity.Eq(&f.Name, "2")))
+	_, err := s.kept.Update(t.Context(), Filed{ID: "k"}, entity.Set(&f.Name, "3"), entity.If(entity.Eq(&f.Name, "2")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.False(t, entity.IsAmbiguous(err))
 }
@@ -396,86 +392,4 @@ func TestLostTransaction_ACheckThatWritesNothingIsNeverAmbiguous(t *testing.T) {
 	err := s.DB.Transact(t.Context(), s.orders.Op().CheckNotExists(Order{ID: "o"}), s.counted.Op().CheckNotExists(Counted{ID: "c"}))
 	require.ErrorIs(t, err, faults.ErrInjected)
 	require.False(t, entity.IsAmbiguous(err))
-}
-
-func TestParallel_RunsEachOnceAndNoMoreThanItsWidthTogether(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{0, 1, 2, 4, 5, 100} {
-		var running, most atomic.Int32
-		var runs sync.Map
-		engine.Parallel(n, 4, func(i int) {
-			defer running.Add(-1)
-			if now := running.Add(1); now > most.Load() {
-				most.Store(now)
-			}
-			_, twice := runs.LoadOrStore(i, true)
-			require.False(t, twice)
-		})
-		done := 0
-		runs.Range(func(any, any) bool { done++; return true })
-		require.Equal(t, n, done)
-		require.LessOrEqual(t, most.Load(), int32(4))
-	}
-}
-
-// The caller can recover, when everything has ended, wherever the panic was.
-func TestParallel_PanicsOnTheGoroutineOfTheCaller(t *testing.T) {
-	t.Parallel()
-	for _, at := range []int{0, 2, 9} {
-		for _, width := range []int{1, 3} {
-			var running, begun atomic.Int32
-			require.PanicsWithValue(t, "broken", func() {
-				engine.Parallel(10, width, func(i int) {
-					defer running.Add(-1)
-					running.Add(1)
-					begun.Add(1)
-					if i == at {
-						panic("broken")
-					}
-				})
-			})
-			require.Zero(t, running.Load())
-			if width == 1 {
-				require.EqualValues(t, at+1, begun.Load())
-			}
-		}
-	}
-}
-
-func TestParallelUntilError_EndsTheOthersWithTheFirstError(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	var together sync.WaitGroup
-	together.Add(4)
-	var begun atomic.Int32
-	err := engine.ParallelUntilError(t.Context(), 100, 4, func(ctx context.Context, i int) error {
-		begun.Add(1)
-		together.Done()
-		together.Wait()
-		if i == 2 {
-			return broken
-		}
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	require.Equal(t, broken, err)
-	require.EqualValues(t, 4, begun.Load())
-
-	require.NoError(t, engine.ParallelUntilError(t.Context(), 0, 4, func(context.Context, int) error { return broken }))
-	require.Equal(t, broken, engine.ParallelUntilError(t.Context(), 1, 4, func(context.Context, int) error { return broken }))
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, engine.ParallelUntilError(ended, 3, 4, func(context.Context, int) error { return nil }), context.Canceled)
-}
-
-// careless is a tracer that returns no context.
-type careless struct{ entitytype.Tracer }
-
-func (careless) Start(context.Context, entitytype.Call) context.Context { return nil }
-func (careless) End(context.Context, entitytype.Report)                 {}
-
-func TestMeasure_KeepsTheContextIfATracerReturnsNone(t *testing.T) {
-	t.Parallel()
-	r := &engine.Runner{Tracer: careless{}}
-	require.NoError(t, r.Measure(t.Context(), entitytype.Call{Verb: "Get"}, func(ctx context.Context) error { return ctx.Err() }))
 }
