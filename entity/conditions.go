@@ -39,6 +39,8 @@ func compare(op expr.Op, t bind.Target, vs ...any) Cond {
 	return newCond(bind.Cond{Op: op, Target: t, Values: vs})
 }
 
+func at(field any) bind.Target { return bind.Target{Pointer: field} }
+
 func untyped[V any](vs []V) []any {
 	out := make([]any, len(vs))
 	for i, v := range vs {
@@ -49,54 +51,50 @@ func untyped[V any](vs []V) []any {
 
 // Eq holds if the attribute equals v. An absent attribute equals nothing, with one exception: if the field is tagged omitempty and v is
 // empty, Eq holds if the attribute is absent, NULL or empty, because [Set] with an empty v removes it.
-func Eq[V any](field *V, v V) Cond { return compare(expr.Eq, bind.Target{Pointer: field}, v) }
+func Eq[V any](field *V, v V) Cond { return compare(expr.Eq, at(field), v) }
 
 // Ne holds if Eq does not: if the attribute differs from v or is absent. If the field is tagged omitempty and v is
 // empty, it holds if the attribute is present and not empty.
-func Ne[V any](field *V, v V) Cond { return compare(expr.Ne, bind.Target{Pointer: field}, v) }
+func Ne[V any](field *V, v V) Cond { return compare(expr.Ne, at(field), v) }
 
 // Lt holds if the attribute is less than v and of the same DynamoDB type.
-func Lt[V any](field *V, v V) Cond { return compare(expr.Lt, bind.Target{Pointer: field}, v) }
+func Lt[V any](field *V, v V) Cond { return compare(expr.Lt, at(field), v) }
 
 // Le holds if the attribute is at most v and of the same DynamoDB type.
-func Le[V any](field *V, v V) Cond { return compare(expr.Le, bind.Target{Pointer: field}, v) }
+func Le[V any](field *V, v V) Cond { return compare(expr.Le, at(field), v) }
 
 // Gt holds if the attribute is greater than v and of the same DynamoDB type.
-func Gt[V any](field *V, v V) Cond { return compare(expr.Gt, bind.Target{Pointer: field}, v) }
+func Gt[V any](field *V, v V) Cond { return compare(expr.Gt, at(field), v) }
 
 // Ge holds if the attribute is at least v and of the same DynamoDB type.
-func Ge[V any](field *V, v V) Cond { return compare(expr.Ge, bind.Target{Pointer: field}, v) }
+func Ge[V any](field *V, v V) Cond { return compare(expr.Ge, at(field), v) }
 
 // Between holds if the attribute is at least lo and at most hi.
-func Between[V any](field *V, lo, hi V) Cond {
-	return compare(expr.Between, bind.Target{Pointer: field}, lo, hi)
-}
+func Between[V any](field *V, lo, hi V) Cond { return compare(expr.Between, at(field), lo, hi) }
 
 // In holds if the attribute equals one of vs, as in [Eq]. It takes 1 to 100 values.
-func In[V any](field *V, vs ...V) Cond {
-	return compare(expr.In, bind.Target{Pointer: field}, untyped(vs)...)
-}
+func In[V any](field *V, vs ...V) Cond { return compare(expr.In, at(field), untyped(vs)...) }
 
 // BeginsWith holds if the text begins with prefix.
 func BeginsWith[S ~string](field *S, prefix string) Cond {
-	return compare(expr.BeginsWith, bind.Target{Pointer: field}, S(prefix))
+	return compare(expr.BeginsWith, at(field), S(prefix))
 }
 
 // Contains holds if the list or set has the element e.
 func Contains[S ~[]E, E any](field *S, e E) Cond {
-	return compare(expr.Contains, bind.Target{Pointer: field}, e)
+	return compare(expr.Contains, at(field), e)
 }
 
 // ContainsKey holds if the set that the struct has as a map has the element key.
 func ContainsKey[M ~map[K]struct{}, K comparable](field *M, key K) Cond {
-	return compare(expr.Contains, bind.Target{Pointer: field}, key)
+	return compare(expr.Contains, at(field), key)
 }
 
 // Exists holds if the attribute is present, even as NULL.
-func Exists[V any](field *V) Cond { return compare(expr.Exists, bind.Target{Pointer: field}) }
+func Exists[V any](field *V) Cond { return compare(expr.Exists, at(field)) }
 
 // NotExists holds if the attribute is absent.
-func NotExists[V any](field *V) Cond { return compare(expr.NotExists, bind.Target{Pointer: field}) }
+func NotExists[V any](field *V) Cond { return compare(expr.NotExists, at(field)) }
 
 // And holds if all conds hold. It needs at least one.
 func And(conds ...Cond) Cond { return newCond(bind.Cond{Op: expr.And, Conds: erase(conds)}) }
@@ -170,53 +168,53 @@ func change(kind expr.Kind, t bind.Target, v any) ChangeOption {
 }
 
 // Set sets the attribute to v. If the field is tagged omitempty and v is empty, it removes the attribute, as a write of a whole value does.
-func Set[V any](field *V, v V) ChangeOption { return change(expr.Set, bind.Target{Pointer: field}, v) }
+func Set[V any](field *V, v V) ChangeOption { return change(expr.Set, at(field), v) }
 
 // SetIfNotExists sets the attribute to v if it is absent.
 func SetIfNotExists[V any](field *V, v V) ChangeOption {
-	return change(expr.SetIfNotExists, bind.Target{Pointer: field}, v)
+	return change(expr.SetIfNotExists, at(field), v)
 }
 
 // Remove removes the attribute if it is present.
 func Remove[V any](field *V) ChangeOption {
-	return change(expr.Remove, bind.Target{Pointer: field}, nil)
+	return change(expr.Remove, at(field), nil)
 }
 
 // Add adds d to the number; an absent attribute counts as 0. After a lost response it is not repeated: see [IsAmbiguous].
 func Add[N number](field *N, d N) ChangeOption {
-	return change(expr.Add, bind.Target{Pointer: field}, d)
+	return change(expr.Add, at(field), d)
 }
 
 // ListAppend adds es at the end of the list; an absent attribute counts as the empty list. After a lost response it is
 // not repeated: see [IsAmbiguous].
 func ListAppend[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.ListAppend, bind.Target{Pointer: field}, S(es))
+	return change(expr.ListAppend, at(field), S(es))
 }
 
 // ListPrepend adds es at the beginning of the list, in their order; an absent attribute counts as the empty list. After
 // a lost response it is not repeated: see [IsAmbiguous].
 func ListPrepend[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.ListPrepend, bind.Target{Pointer: field}, S(es))
+	return change(expr.ListPrepend, at(field), S(es))
 }
 
 // AddToSet adds es to the set of a field tagged stringset, numberset or binaryset.
 func AddToSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.AddToSet, bind.Target{Pointer: field}, S(es))
+	return change(expr.AddToSet, at(field), S(es))
 }
 
 // DeleteFromSet removes es from the set. A set that becomes empty is removed.
 func DeleteFromSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.DeleteFromSet, bind.Target{Pointer: field}, S(es))
+	return change(expr.DeleteFromSet, at(field), S(es))
 }
 
 // AddKeys adds keys to the set that the struct has as a map, of a field tagged stringset, numberset or binaryset.
 func AddKeys[M ~map[K]struct{}, K comparable](field *M, keys ...K) ChangeOption {
-	return change(expr.AddToSet, bind.Target{Pointer: field}, keys)
+	return change(expr.AddToSet, at(field), keys)
 }
 
 // DeleteKeys removes keys from the set that the struct has as a map. A set that becomes empty is removed.
 func DeleteKeys[M ~map[K]struct{}, K comparable](field *M, keys ...K) ChangeOption {
-	return change(expr.DeleteFromSet, bind.Target{Pointer: field}, keys)
+	return change(expr.DeleteFromSet, at(field), keys)
 }
 
 // Path names an attribute inside a map or a list, which has no address in Go. V is the type of its value. It has the
