@@ -389,7 +389,9 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for name, send := range map[string]func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error){
-		"one": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) { return w.series.Append(w.Ctx, tick(5, 5)) },
+		"one": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) {
+			return w.series.Append(w.Ctx, tick(5, 5))
+		},
 		"bulk": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) {
 			rs, err := w.series.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
 			return rs[0], err

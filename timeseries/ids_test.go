@@ -180,7 +180,9 @@ func TestIDs_MistakesAreErrorsBeforeAnyRequest(t *testing.T) {
 		"EDD-9101 Event, of several": func() error {
 			return dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}}))
 		},
-		"EDD-9104 Event": func() error { return dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y"))) },
+		"EDD-9104 Event": func() error {
+			return dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y")))
+		},
 		"EDD-9004 Event": func() error {
 			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx))
 		},

@@ -502,7 +502,10 @@ func (w *twins[T]) compareHistories(t *rapid.T, id string, fields func() (*time.
 	ours, theirs, key := options(&fg.At, &fg.Value), options(fields()), singleOf(id, fact{})
 	want := entity.Must(w.one.series.History(key, ours...).Collect(w.one.Ctx))
 	var got []T
-	w.faulty(func() (err error) { got, err = w.other.series.History(T(key), theirs...).Collect(w.other.Ctx); return err })
+	w.faulty(func() (err error) {
+		got, err = w.other.series.History(T(key), theirs...).Collect(w.other.Ctx)
+		return err
+	})
 	require.Equal(t, want, asSingles(got))
 	var n int
 	w.faulty(func() (err error) { n, err = w.other.series.History(T(key), theirs...).Count(w.other.Ctx); return err })
