@@ -23,8 +23,8 @@ import (
 // another event the item loses these fields, and is deleted if it has no enrichment. Events that have expired count as removed.
 //
 // Event and current item change in one transaction. If another program writes one of them meanwhile, Remove plans again. A copy of a
-// refused append's request that arrives after it is a new append. Remove also repairs a current item that shows an event which has
-// expired; the append fields are then those of the events that are left.
+// refused append's request (with current:"none" of any append's) that arrives after it is a new append. Remove also repairs a current
+// item that shows an event which has expired; the append fields are then those of the events that are left.
 //
 // It costs a read of the event and one of the current item; if that has something of the event, also a read of the newest events, in
 // each of the partitions of shards, and of earlier ones until each field is found; and a transaction of a delete, a write or check
