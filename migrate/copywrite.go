@@ -75,7 +75,7 @@ func newCopy(s *schema.Schema, table string, key item.Item, look func(context.Co
 // copied puts the copy.
 func copied(op *plan.Op, in *plan.Input, x copying) (*plan.Plan, error) {
 	m := plan.Mutation{Kind: plan.Created, Op: op, In: in}
-	cond, pin := op.Schema.Absent, expr.Cond{}
+	cond, pin := op.Schema.Absent, (*expr.Cond)(nil)
 	if in.Image != nil {
 		var err error
 		if cond, pin, err = plan.Unchanged(op.Schema, in.Image); err != nil {
@@ -93,7 +93,7 @@ func copied(op *plan.Op, in *plan.Input, x copying) (*plan.Plan, error) {
 }
 
 // copyParts returns the put of the copy that m makes, and the actions on its unique values.
-func copyParts(op *plan.Op, m *plan.Mutation, x copying, cond, pin expr.Cond) ([]plan.Action, error) {
+func copyParts(op *plan.Op, m *plan.Mutation, x copying, cond expr.Cond, pin *expr.Cond) ([]plan.Action, error) {
 	id := copyID(x.source, m.In.WriteID)
 	it, err := plan.Complete(op.Schema, op.Key, item.Clone(x.Item), id)
 	if err != nil {
@@ -149,7 +149,7 @@ func newCopies(s *schema.Schema, table string, now *plan.Input, copies []newCopy
 	bytes := 0
 	for _, c := range copies {
 		one := &plan.Op{Verb: op.Verb, Schema: s, Table: table, Key: c.Key}
-		more, err := copyParts(one, &plan.Mutation{Kind: plan.Created, Op: one, In: now}, c.Copy, s.Absent, expr.Cond{})
+		more, err := copyParts(one, &plan.Mutation{Kind: plan.Created, Op: one, In: now}, c.Copy, s.Absent, nil)
 		if err != nil && taken == 0 {
 			return nil, 0, err
 		}

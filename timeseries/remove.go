@@ -100,7 +100,7 @@ func (x removal) plan(ctx context.Context, r layout.Reader, in *plan.Input) (*pl
 	}
 	var actions []plan.Action
 	add := func(kind plan.ActionKind, key, read item.Item) error { // under the condition that the item is as it was read
-		guard, pin := s.Absent, expr.Cond{}
+		guard, pin := s.Absent, (*expr.Cond)(nil)
 		if read != nil {
 			guard, pin, err = plan.Unchanged(s, read)
 		}

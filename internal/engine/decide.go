@@ -65,7 +65,7 @@ func (t *transaction) pin() {
 		if id := t.decision.idOf(a); id != "" {
 			pin := expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), item.S(id))
 			if a.Cond = expr.All(a.Cond, pin); a.Kind == plan.Check || a.Kind == plan.Delete || a.WriteID != "" {
-				a.Pin = expr.All(a.Pin, pin)
+				a.Pin = a.Pinned(&pin)
 			}
 		}
 	}

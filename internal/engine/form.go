@@ -54,7 +54,7 @@ func (f *form) end(table *string, capacity types.ReturnConsumedCapacity) error {
 	} else if err == nil {
 		f.request.Text, f.request.Table = bytes.Clone(f.Text), table
 	}
-	f.Writer = wire.Writer{Text: f.Text[:0]}
+	f.Text, f.Err = f.Text[:0], nil
 	if f.request, f.shown = nil, nil; cap(f.Text) <= mostKept {
 		forms.Put(f)
 	}

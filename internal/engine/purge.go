@@ -325,7 +325,7 @@ func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool
 		a.Table = p.Table
 		out.Actions, x.sentinels = append(out.Actions, a), append(x.sentinels, sentinel)
 	}
-	guard, pin := p.Schema.Absent, expr.Cond{}
+	guard, pin := p.Schema.Absent, (*expr.Cond)(nil)
 	if current != nil {
 		var err error
 		if guard, pin, err = plan.Unchanged(p.Schema, current); err != nil {

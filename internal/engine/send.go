@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -101,7 +100,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 				return fail(exhausted(ctx, err))
 			}
 		case unknown:
-			if ambiguous = writes; plain && a.Pin.Op == expr.None && !t.soleWriters() {
+			if ambiguous = writes; plain && a.Pin == nil && !t.soleWriters() {
 				return fail(err)
 			}
 		case final:
@@ -169,9 +168,9 @@ func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []p
 // its repetition under the token with success, and an attempt on its way is refused too.
 func isFinal(a *plan.Action, image item.Item, plain bool) bool {
 	if plain {
-		return a.Pin.Op != expr.None && a.Pin.Holds(image)
+		return a.Pin != nil && a.Pin.Holds(image)
 	}
-	return a.Pin.Op != expr.None || a.Final != nil && a.Final(image)
+	return a.Pin != nil || a.Final != nil && a.Final(image)
 }
 
 // reveal examines the items behind a refusal. own is an item with the write id of its action. A client may hide the items, like some caches

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -132,12 +133,21 @@ type Folder interface {
 	Fold(other Folder) (Action, bool)
 }
 
+// Pinned returns the Pin of an action that more is added to.
+func (a *Action) Pinned(more *expr.Cond) *expr.Cond {
+	if a.Pin == nil || more == nil {
+		return cmp.Or(a.Pin, more)
+	}
+	both := expr.All(*a.Pin, *more)
+	return &both
+}
+
 // Merge returns one action that does what a and b do on the same item, under both conditions. DynamoDB evaluates both on
 // the item before the transaction. Merge returns false if no action does exactly that.
 func Merge(a, b Action) (Action, bool) {
 	switch {
 	case a.Kind == Check:
-		b.Cond, b.Pin = expr.All(a.Cond, b.Cond), expr.All(a.Pin, b.Pin)
+		b.Cond, b.Pin = expr.All(a.Cond, b.Cond), b.Pinned(a.Pin)
 		switch x, y := a.Final, b.Final; {
 		case y == nil:
 			b.Final = x
@@ -149,12 +159,14 @@ func Merge(a, b Action) (Action, bool) {
 		return Merge(b, a)
 	case a.Fold != nil && b.Fold != nil:
 		both, ok := a.Fold.Fold(b.Fold)
-		both.Cond, both.Payload = both.Cond.And(a.Payload), a.Payload
+		if both.Payload = a.Payload; a.Payload != nil {
+			both.Cond = both.Cond.And(*a.Payload)
+		}
 		return both, ok
 	case a.Releases && (b.Claims || b.Releases):
 		// The item changes its owner: it belongs to the old one, or is already free. Of two that release it one was planned from an
 		// outdated read, because it has one owner.
-		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil
+		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), nil, nil
 		return b, true
 	case a.Claims && b.Releases:
 		return Merge(b, a)

@@ -109,7 +109,11 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	}
 	op.Past, op.Creates = s.LooksBack, true
 	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
-		it, err := completeNew(s, op.Key, maps.Clone(given), nil, in)
+		it := given
+		if in.Joined || s.SetsExpiry { // otherwise the op is run once, and to complete it again gives the same
+			it = maps.Clone(given)
+		}
+		it, err := completeNew(s, op.Key, it, nil, in)
 		if err != nil {
 			return nil, err
 		}

@@ -23,11 +23,11 @@ import (
 // version. A version alone is not enough: Touch does not change it, and an item that is created again starts at 1 again.
 // A write id never comes back once it is replaced, and neither does content with its version, so a write under such a
 // guard can be sent twice. An image without a version can come back. So can one in a table shared with effect-dynamodb,
-// whose put starts at 1 again. pin is the guard if what was read cannot come back, and empty otherwise.
-func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
+// whose put starts at 1 again. pin is the guard if what was read cannot come back, and nil otherwise.
+func Unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, pin *expr.Cond, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.HasMetadata {
-		guard = expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w)
-		return guard, guard, nil
+		is := expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w)
+		return is, &is, nil
 	}
 	versioned := false
 	if s.Version != nil && !s.Profile.VersionsRestart() {
@@ -45,8 +45,8 @@ func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 			bytes += len(" AND attribute_not_exists(#000)")
 		}
 	}
-	guard = expr.All(all...)
-	switch tooLong := guard.Operators() > bind.MaxOperators || bytes > bind.MaxExpression; {
+	content := expr.All(all...)
+	switch tooLong := content.Operators() > bind.MaxOperators || bytes > bind.MaxExpression; {
 	case tooLong && versioned: // by its version and all its times
 		all = nil
 		for _, a := range s.Attrs {
@@ -54,13 +54,13 @@ func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 				all = append(all, expr.Compare(expr.Eq, a.Path, av))
 			}
 		}
-		return expr.All(all...), expr.Cond{}, nil
+		return expr.All(all...), nil, nil
 	case tooLong:
-		return expr.Cond{}, expr.Cond{}, bind.Invalid(s, bind.CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
+		return guard, nil, bind.Invalid(s, bind.CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
 	case versioned:
-		return guard, guard, nil
+		return content, &content, nil
 	}
-	return guard, expr.Cond{}, nil
+	return content, nil, nil
 }
 
 // overwriting are the verbs that change a stored item without reading it. Modify reads it, and Restore does not change one.

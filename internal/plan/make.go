@@ -50,7 +50,7 @@ func Resolve(op *Op, p *Plan, f []Failure, in *Input) Resolution {
 		return Resolution{Replan: sentinel.ErrItemHidden}
 	}
 	for i := range f {
-		if p.Actions[i].Payload.Op == expr.None || !f[i].Failed() || !layout.Live(s, f[i].Image, p.blind) {
+		if p.Actions[i].Payload == nil || !f[i].Failed() || !layout.Live(s, f[i].Image, p.blind) {
 			continue
 		}
 		if err := layout.CheckPayload(s, f[i].Image[schema.PayloadAttr]); err != nil {
@@ -130,15 +130,17 @@ func (op *Op) guardPayload(p *Plan, now time.Time) {
 		}
 		switch {
 		case s.Upgrades == nil && !s.Expires && a.Kind != Check:
-			a.Payload = s.Known
+			a.Payload = &s.Known
 		case a.Kind == Check && !concerns(s, a.Cond):
 			continue
 		case a.Kind == Delete && (s.Upgrades == nil || !concerns(s, a.Cond)):
-			a.Payload = layout.Readable(s, now)
+			readable := layout.Readable(s, now)
+			a.Payload = &readable
 		default:
-			a.Payload = layout.UpToDate(s, now)
+			current := layout.UpToDate(s, now)
+			a.Payload = &current
 		}
-		a.Cond = a.Cond.And(a.Payload)
+		a.Cond = a.Cond.And(*a.Payload)
 	}
 }
 

@@ -68,12 +68,12 @@ type Action struct {
 	Cond    expr.Cond
 	Changes []expr.Change
 	Returns Returns
-	WriteID string    // the write id that it stores; "" if none
-	Payload expr.Cond // the part of Cond about the payload version of the item; may be empty
+	WriteID string     // the write id that it stores; "" if none
+	Payload *expr.Cond // the part of Cond about the payload version of the item; may be nil
 
 	// Pin is the part of Cond that holds for what was read, never holds again once it fails, and fails after the write.
-	// So Cond lets the action through at most once, and a failure is final. It is empty if there is no such part.
-	Pin expr.Cond
+	// So Cond lets the action through at most once, and a failure is final. It is nil if there is no such part.
+	Pin *expr.Cond
 	// Final reports whether Cond, which failed on an item, fails on all later states too. nil means unknown.
 	Final func(item.Item) bool
 

@@ -93,7 +93,7 @@ func (op *Op) moved(ctx context.Context, r layout.Reader, in *Input, old Action,
 	if err != nil {
 		return nil, err
 	}
-	old.Kind, old.Changes, old.WriteID, old.Pin = Delete, nil, "", expr.Cond{}
+	old.Kind, old.Changes, old.WriteID, old.Pin = Delete, nil, "", nil
 	put := Action{Kind: Put, Table: op.Table, Key: key, Item: event, Cond: s.Absent, Refusal: Again}
 	if there.Raw != nil {
 		if put.Cond, _, err = Unchanged(s, there.Raw); err != nil {
@@ -159,7 +159,7 @@ func (op *Op) rewritten(ctx context.Context, r layout.Reader, in *Input, rw Rewr
 			after[schema.WriteAttr], main.WriteID = item.S(in.WriteID), in.WriteID
 		}
 		if !had || !renew {
-			main.Pin = expr.Cond{} // the guard can hold after the write too, which has the same effect when it is repeated
+			main.Pin = nil // the guard can hold after the write too, which has the same effect when it is repeated
 		}
 		main.Changes = differences(in.Image, after)
 	}

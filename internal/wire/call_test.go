@@ -382,6 +382,30 @@ func TestWriter_ItemsAreThoseOfTheSDK(t *testing.T) {
 	t.Logf("%d items", n)
 }
 
+// A Writer keeps the names of an item for the next one, which need not have them.
+func TestWriter_ItemsAfterOthers(t *testing.T) {
+	t.Parallel()
+	one := func(names ...string) map[string]types.AttributeValue {
+		it := map[string]types.AttributeValue{}
+		for _, name := range names {
+			it[name] = &types.AttributeValueMemberS{Value: name}
+		}
+		return it
+	}
+	nested := one("b")
+	nested["a"] = &types.AttributeValueMemberM{Value: one("d", "c", "a")}
+	all := []map[string]types.AttributeValue{one("b", "a"), one("a", "b"), one("a", "c"), one("a"), one(), nested, one("b", "a"), one("c", "d", "e")}
+	w := new(Writer)
+	for _, it := range all {
+		w.Text = nil
+		w.Item(it)
+		alone := new(Writer)
+		alone.Item(it)
+		require.Equal(t, string(alone.Text), string(w.Text))
+		require.Len(t, decoded(t, w.Text), len(it))
+	}
+}
+
 func TestWriter_KeysAreThoseOfTheSDK(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 4))

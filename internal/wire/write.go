@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 type Writer struct {
 	Text []byte // as far as it is written
 	Err  error  // why a value was not written: it is nil or of a type that is not DynamoDB's
+
+	names []string // of the last item, in order: most items of a program have the names of the one before
 }
 
 var errUnknown error = &smithy.SerializationError{Err: errors.New("a value is nil or of a type that is not DynamoDB's")}
@@ -49,11 +52,26 @@ func (w *Writer) Key(k Key) {
 }
 
 func (w *Writer) Item(m map[string]types.AttributeValue) {
-	var room [16]string // on the stack
-	names := room[:0]
-	for name := range m {
-		names = append(names, name)
+	same := len(w.names) == len(m)
+	for i := 0; same && i < len(w.names); i++ {
+		_, same = m[w.names[i]]
 	}
+	if !same {
+		w.names = slices.AppendSeq(w.names[:0], maps.Keys(m))
+		slices.Sort(w.names)
+	}
+	w.Part("{")
+	for _, name := range w.names {
+		w.Name(name)
+		w.Value(m[name])
+	}
+	w.Text = append(w.Text, '}')
+}
+
+// entries writes a map inside an item.
+func (w *Writer) entries(m map[string]types.AttributeValue) {
+	var room [16]string // on the stack
+	names := slices.AppendSeq(room[:0], maps.Keys(m))
 	slices.Sort(names)
 	w.Part("{")
 	for _, name := range names {
@@ -80,7 +98,7 @@ func (w *Writer) Value(v types.AttributeValue) {
 		w.Text = strconv.AppendBool(append(w.Text, `{"NULL":`...), v.Value)
 	case *types.AttributeValueMemberM:
 		w.Text = append(w.Text, `{"M":`...)
-		w.Item(v.Value)
+		w.entries(v.Value)
 	case *types.AttributeValueMemberL:
 		list(w, `{"L":[`, v.Value, (*Writer).Value)
 	case *types.AttributeValueMemberSS:

@@ -1,9 +1,12 @@
 package expiry_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -142,4 +145,31 @@ func TestHistory_ContinuesAfterATakenVersion(t *testing.T) {
 		require.EqualValues(t, 5, got.Version, "4 is the state that was replaced")
 		require.Len(t, l.snapshots("a"), states)
 	}
+}
+
+// unproven refuses a first put without its item, as a client that hides items does.
+type unproven struct {
+	entity.Client
+	meanwhile func()
+}
+
+func (c *unproven) PutItem(ctx context.Context, in *dynamodb.PutItemInput, f ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if first := c.meanwhile; first != nil {
+		c.meanwhile = nil
+		first()
+		return nil, &types.ConditionalCheckFailedException{}
+	}
+	return c.Client.PutItem(ctx, in, f...)
+}
+
+// A create that is planned again counts the life of its item from the time of the last plan.
+func TestTTL_ACreateThatIsPlannedAgainLivesFromThen(t *testing.T) {
+	dbtest.Parallel(t)
+	b, _ := dbtest.OpenStore[PlainQuota](t)
+	b.Clock.Set(dawn, 0)
+	slow := &unproven{Client: b.Client, meanwhile: func() { b.Clock.Move(time.Minute) }}
+	quotas := dbtest.Declare[PlainQuota](t, b.Open(slow))
+	got := entity.Must(quotas.Create(t.Context(), PlainQuota{Quota: Quota{ID: "q"}}))
+	require.Equal(t, dawn.Add(hour+time.Minute).Unix(), got.Ends)
+	require.Equal(t, after(hour+time.Minute), ends(b.Current("q")))
 }
