@@ -125,7 +125,8 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 					return nil, false, err
 				}
 			}
-			if addsElements(c.Kind) || c.Kind == expr.DeleteFromSet {
+			switch c.Kind {
+			case expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet:
 				value = item.Elements(reflect.ValueOf(value)).Interface()
 			}
 			if r.Value, err = encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact, nil); err != nil {

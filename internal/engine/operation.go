@@ -124,12 +124,12 @@ func (o Operation) give(result plan.Result, into any) error {
 	}
 	it := result.Stored
 	switch {
-	case !it.Missing():
-		defer it.Release()
 	case result.Item != nil:
 		it = wire.Of(result.Item)
-	default:
+	case it.Missing():
 		return nil
+	default:
+		defer it.Release()
 	}
 	if err := o.Core.Schema.Codec.Read(it, result.Given, reflect.ValueOf(into)); err != nil {
 		return o.Core.undecoded(err, into)

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
@@ -51,8 +49,7 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 	m, _ := ctx.Value(meterKey{}).(*meter)
 	observed := m != nil || budgets != nil
 	if observed {
-		q.Attempt = entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}
-		q.capacity = types.ReturnConsumedCapacityTotal
+		q.begin(operation, tables, t.sent)
 	}
 	if r.RequestTimeout > 0 {
 		limited, cancel := context.WithTimeout(own, r.RequestTimeout)
@@ -70,15 +67,7 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 	r.refund(t, k)
 	if observed {
 		q.end(k, err)
-		for _, b := range budgets {
-			b.Spend(time.Now(), q.ReadUnits, q.WriteUnits)
-		}
-	}
-	if m != nil {
-		m.add(&q.Attempt)
-		if r.Tracer != nil {
-			r.Tracer.Request(ctx, q.Attempt)
-		}
+		r.observe(ctx, q, m, budgets)
 	}
 	return k, err
 }

@@ -44,9 +44,17 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 // errComesAndGoes is the error of an operation whose item was found neither existing nor deleted, again and again.
 var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", sentinel.ErrConflict)
 
-// plan reads what op needs and plans it. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
+// plan reads what op needs and plans it. The first plan of most writes needs nothing.
+func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bool) (*plan.Plan, error) {
+	if first && !op.Reads() {
+		return plan.Make(ctx, r, op, in)
+	}
+	return r.planRead(ctx, op, in, first)
+}
+
+// planRead plans op from what is stored. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
 // confirmed by a read.
-func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bool) (p *plan.Plan, err error) {
+func (r *Runner) planRead(ctx context.Context, op *plan.Op, in *plan.Input, first bool) (p *plan.Plan, err error) {
 	if r.Client == nil && op.Reads() {
 		return nil, ErrNoClient
 	}
@@ -88,7 +96,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 	}
 	if cached && (err != nil || len(p.Actions) == 0) {
 		*in = plan.Input{Now: in.Now, WriteID: in.WriteID, Joined: in.Joined, Context: in.Context, Learned: in.Learned}
-		return r.plan(ctx, op, in, false)
+		return r.planRead(ctx, op, in, false)
 	}
 	return p, err
 }

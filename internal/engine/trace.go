@@ -17,6 +17,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
@@ -150,13 +151,18 @@ func Named(ctx context.Context, name string) context.Context {
 // errPanicked is the error of a call whose function did not return.
 var errPanicked = errors.New("a function of the program panicked")
 
-// Measure runs f as one call between Start and End of the tracer, and reports its cost. Calls inside a call are part of it.
+// Measure runs f as one call. Calls inside a call are part of it.
 func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(context.Context) error) error {
+	if ctx != nil && (r.Tracer == nil || ctx.Value(meterKey{}) != nil) {
+		return f(ctx)
+	}
+	return r.trace(ctx, call, f)
+}
+
+// trace runs f between Start and End of the tracer, and reports its cost. It refuses a nil context.
+func (r *Runner) trace(ctx context.Context, call entitytype.Call, f func(context.Context) error) error {
 	if ctx == nil {
 		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: CheckContext(ctx)}
-	}
-	if r.Tracer == nil || ctx.Value(meterKey{}) != nil {
-		return f(ctx)
 	}
 	call.Name, _ = ctx.Value(nameKey{}).(string)
 	m := &meter{report: Report{Verb: call.Verb, Entity: call.Entity, Entities: call.Entities, Name: call.Name, Table: call.Table, Index: call.Index}}
@@ -192,6 +198,26 @@ func (q *request) answered(md smithymiddleware.Metadata, units *float64, one *ty
 		if u.CapacityUnits != nil {
 			*units += *u.CapacityUnits
 		}
+	}
+}
+
+// begin makes the request one that is observed: the n-th of its kind.
+func (q *request) begin(operation string, tables []string, n int) {
+	q.Attempt = entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: n, Start: time.Now()}
+	q.capacity = types.ReturnConsumedCapacityTotal
+}
+
+// observe charges an observed request that ended to budgets, and adds it to m, which may be nil.
+func (r *Runner) observe(ctx context.Context, q *request, m *meter, budgets []*bind.Pace) {
+	for _, b := range budgets {
+		b.Spend(time.Now(), q.ReadUnits, q.WriteUnits)
+	}
+	if m == nil {
+		return
+	}
+	m.add(&q.Attempt)
+	if r.Tracer != nil {
+		r.Tracer.Request(ctx, q.Attempt)
 	}
 }
 

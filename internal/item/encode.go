@@ -354,7 +354,9 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 			if err != nil {
 				return nil, err
 			}
-			put(it, f.Attr, av)
+			if av != nil {
+				it[f.Attr] = av
+			}
 		}
 	}
 	for i := range c.Times {
@@ -364,7 +366,9 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 			if err != nil {
 				return nil, err
 			}
-			put(it, f.Attr, av)
+			if av != nil {
+				it[f.Attr] = av
+			}
 		}
 	}
 	if suspect {
@@ -373,11 +377,4 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 		}
 	}
 	return it, nil
-}
-
-// put sets an attribute, or removes it for nil.
-func put(it Item, attr string, av types.AttributeValue) {
-	if it[attr] = av; av == nil {
-		delete(it, attr)
-	}
 }

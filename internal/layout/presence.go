@@ -13,8 +13,7 @@ import (
 
 // NotExpired holds for items without a TTL attribute or with one after now.
 func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
-	ttl := expr.Attr(s.Options.TTL)
-	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, item.N(strconv.FormatInt(now.Unix(), 10))))
+	return expr.Any(expr.Compare(expr.NotExists, s.TTL), expr.Compare(expr.Gt, s.TTL, item.N(strconv.FormatInt(now.Unix(), 10))))
 }
 
 // AbsentOrExpired holds if the item does not exist or has expired.
@@ -27,7 +26,7 @@ func AbsentOrExpired(s *schema.Schema, now time.Time) expr.Cond {
 
 // HasExpired holds for items whose TTL attribute is not after now.
 func HasExpired(s *schema.Schema, now time.Time) expr.Cond {
-	return expr.Compare(expr.Le, expr.Attr(s.Options.TTL), item.N(strconv.FormatInt(now.Unix(), 10)))
+	return expr.Compare(expr.Le, s.TTL, item.N(strconv.FormatInt(now.Unix(), 10)))
 }
 
 // Expired reports whether the item's TTL attribute is not after now.

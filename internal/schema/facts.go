@@ -44,6 +44,7 @@ type Facts struct {
 	Checks    bool // values may have to be validated
 	Completes bool // writes of whole values complete the given value
 
+	TTL    expr.Path     // of the TTL attribute of the table
 	Hidden []expr.Change // of the hidden attributes that every current item has, but for the write id
 	Exists expr.Cond     // holds if there is an item with the key, expired or not
 	Absent expr.Cond     // holds if there is no such item
@@ -80,7 +81,7 @@ func (s *Schema) facts() {
 	s.SortedKey = new([2]string)
 	copy(s.SortedKey[:], slices.Sorted(slices.Values(s.KeyNames())))
 	s.NativeKey = s.PK.Native != nil && (s.SK == nil || s.SK.Native != nil)
-	s.Follows = len(s.Indexes) > 0 || s.SetsExpiry
+	s.Follows, s.TTL = len(s.Indexes) > 0 || s.SetsExpiry, expr.Attr(s.Options.TTL)
 	switch {
 	case s.Templated:
 		s.Own = expr.Compare(expr.Eq, expr.Attr(EntityAttr), item.S(s.Name))
