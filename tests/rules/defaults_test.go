@@ -16,7 +16,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
@@ -186,28 +185,6 @@ func TestDefaults_UpsertKeepsNull(t *testing.T) {
 	want := defaults
 	want.Count = nil
 	require.Equal(t, want, v)
-}
-
-// plain is stored as order is.
-type bareOrder struct {
-	_ entity.Key `name:"Order" pk:"$#{region}" sk:"$#{id}"`
-	_ entity.GSI `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{id}"`
-
-	Region string `dynamodbav:"region"`
-	ID     string `dynamodbav:"id" entity:"id=ulid"`
-	State  string `dynamodbav:"state,omitempty"`
-	Source string `dynamodbav:"source" entity:"immutable"`
-	Once   int    `dynamodbav:"once" entity:"set_once"`
-	Hits   int    `dynamodbav:"hits"`
-	Note   string `dynamodbav:"note,omitempty"`
-}
-
-func TestDefaults_AreNotInTheSchemaLock(t *testing.T) {
-	t.Parallel()
-	with, without := entity.Must(entity.Open(nil, entity.Config{Table: "t"})), entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	dbtest.Declare[order](t, with)
-	dbtest.Declare[bareOrder](t, without)
-	require.Equal(t, schemalock.Of(without).String(), schemalock.Of(with).String())
 }
 
 type serial string
