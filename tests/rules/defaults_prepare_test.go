@@ -244,27 +244,20 @@ func TestPrepare_TheOperationKeepsItsValue(t *testing.T) {
 	require.Equal(t, []string{"A"}, op.Result().Tags)
 }
 
-// byValue has the method with a value receiver, secretive a secret field.
-type (
-	byValue struct {
-		_     entity.Key `name:"ByValue" pk:"$#{id}"`
-		ID    string     `dynamodbav:"id"`
-		calls *int
-	}
-	secretive struct {
-		_     entity.Key `name:"Secretive" pk:"$#{id}"`
-		ID    string     `dynamodbav:"id"`
-		Token string     `dynamodbav:"token" entity:"secret"`
-	}
-)
+// byValue has the method with a value receiver, and a secret.
+type byValue struct {
+	_       entity.Key `name:"ByValue" pk:"$#{id}"`
+	ID      string     `dynamodbav:"id"`
+	Token   string     `dynamodbav:"token" entity:"secret"`
+	prepare func() error
+}
 
-func (v byValue) Prepare(context.Context) error  { *v.calls++; return nil }
-func (*secretive) Prepare(context.Context) error { return errPrepare }
+func (v byValue) Prepare(context.Context) error { return v.prepare() }
 
 func TestPrepare_OfAStructWithASecretHidesItsError(t *testing.T) {
 	t.Parallel()
-	_, store := dbtest.OpenStore[secretive](t)
-	_, err := store.Create(t.Context(), secretive{ID: "x"})
+	_, store := dbtest.OpenStore[byValue](t)
+	_, err := store.Create(t.Context(), byValue{ID: "x", prepare: func() error { return errPrepare }})
 	require.ErrorIs(t, err, errPrepare)
 	require.NotContains(t, err.Error(), "ada@example.org")
 	require.ErrorContains(t, err, "EDD-9180")
@@ -278,7 +271,9 @@ type reading struct {
 	ID    string    `dynamodbav:"id"`
 	At    time.Time `dynamodbav:"at"`
 	Value int       `dynamodbav:"value" entity:"append"`
+	Note  string    `dynamodbav:"note" entity:"append"`
 	Owner string    `dynamodbav:"owner,omitempty"`
+	Log   []string  `dynamodbav:"log,omitempty"`
 }
 
 func (r *reading) Prepare(context.Context) error { r.Value, r.Owner = 99, "ada"; return nil }
@@ -315,8 +310,9 @@ func TestCompleted_KeysInLowerCase(t *testing.T) {
 
 	b, values := dbtest.OpenStore[byValue](t, lower)
 	calls := 0
-	b.OK(values.Put(b.Ctx, byValue{ID: "x", calls: &calls}))
-	require.ErrorIs(t, dbtest.ErrorOf(values.Put(b.Ctx, byValue{ID: "X", calls: &calls})), entity.ErrKeyCase)
+	count := func() error { calls++; return nil }
+	b.OK(values.Put(b.Ctx, byValue{ID: "x", prepare: count}))
+	require.ErrorIs(t, dbtest.ErrorOf(values.Put(b.Ctx, byValue{ID: "X", prepare: count})), entity.ErrKeyCase)
 	require.Equal(t, 2, calls, "a Prepare method of the value is called too")
 }
 

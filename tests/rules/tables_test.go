@@ -50,13 +50,6 @@ func TestCreateTables_ProjectedIndexesCanBeQueried(t *testing.T) {
 	require.Equal(t, 1, entity.Must(only.Query(Report{Kind: "k"}).Count(t.Context())))
 }
 
-// Entry lives in a table of its own.
-type LogEntry struct {
-	_ entity.Key `name:"Entry" pk:"$#{id}" table:"logs"`
-
-	ID string `dynamodbav:"id"`
-}
-
 // A table that is there already and differs from the declarations is reported, and left alone.
 func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 	t.Parallel()
@@ -115,7 +108,7 @@ func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 		require.NoError(t, tables.Create(t.Context(), l.DB), "a second time changes nothing")
 		require.Zero(t, l.Wire.Count("UpdateTimeToLive"))
 	}
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := dbtest.OpenStore[note](t)
 	require.Equal(t, types.TimeToLiveStatusDisabled, timeToLive(t, l).TimeToLiveStatus)
 }
 
@@ -129,7 +122,7 @@ type Pass struct {
 
 func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
 	t.Parallel()
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := dbtest.OpenStore[note](t)
 	_, err := l.Raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &l.Table,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("expires"), Enabled: aws.Bool(true)},
@@ -196,13 +189,6 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 		dbtest.Declare[Report](t, db)
 		require.ErrorIs(t, tables.Create(ctx, db), context.Canceled)
 	}
-}
-
-// Team needs no index.
-type Team struct {
-	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
-
-	ID string `dynamodbav:"id"`
 }
 
 // mortal represents any feature whose current items can expire.
@@ -277,14 +263,14 @@ table prod-sealed
 // The bare table has none of what the declarations of the second program need, and another table is missing.
 func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	t.Parallel()
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := dbtest.OpenStore[note](t)
 	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
 	equipped(&l.Config)
 	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
 	db := l.Open(l.Raw)
 	dbtest.Declare[Followed](t, db)
 	dbtest.Declare[Pass](t, db)
-	dbtest.Declare[LogEntry](t, db)
+	dbtest.Declare[Line](t, db)
 	before, err := l.Described(l.Table), tables.Verify(t.Context(), db)
 	found := dbtest.As[*tables.VerifyError](t, err)
 	require.Len(t, found.Tables, 2)
@@ -338,7 +324,7 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 
 func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := dbtest.OpenStore[note](t)
 	type Reader struct {
 		_ entity.Key `name:"Reader" pk:"$#{id}" sk:"$" stream:"old"`
 
@@ -394,7 +380,7 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	safe := &vault{Client: l.Raw, on: map[string]bool{}, early: 2}
 	db := dbtest.LookOften(entity.Must(entity.Open(safe, l.Config)))
-	dbtest.Declare[Team](t, db)
+	dbtest.Declare[note](t, db)
 	require.NoError(t, tables.Create(t.Context(), db))
 	require.Equal(t, []string{"Describe", "Update", "Describe", "Update", "Describe", "Update"}, safe.asked)
 	require.Equal(t, map[string]bool{l.Table: true}, safe.on)
@@ -417,7 +403,7 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 
 	safe.asked, l.Config.TableOptions = nil, nil
 	plain := entity.Must(entity.Open(safe, l.Config))
-	dbtest.Declare[Team](t, plain)
+	dbtest.Declare[note](t, plain)
 	require.NoError(t, tables.Create(t.Context(), plain))
 	require.NoError(t, tables.Verify(t.Context(), plain))
 	require.Empty(t, safe.asked, "a program that does not need it does not need the permission either")
@@ -432,14 +418,14 @@ func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.Wire })
 	db := entity.Must(entity.Open(narrow{client}, l.Config))
-	dbtest.Declare[Team](t, db)
+	dbtest.Declare[note](t, db)
 	for _, err := range []error{tables.Create(t.Context(), db), tables.Verify(t.Context(), db)} {
 		require.Equal(t, "EDD-9069", dbtest.SchemaCode(err))
 	}
 	require.Empty(t, l.Operations())
 	l.Config.TableOptions = nil
 	db = entity.Must(entity.Open(narrow{client}, l.Config))
-	dbtest.Declare[Team](t, db)
+	dbtest.Declare[note](t, db)
 	require.NoError(t, tables.Create(t.Context(), db))
 }
 
@@ -450,7 +436,7 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	})
 	dbtest.Declare[Pass](t, l.DB)
-	dbtest.Declare[LogEntry](t, l.DB)
+	dbtest.Declare[Line](t, l.DB)
 	err := tables.Create(t.Context(), l.DB)
 	require.ErrorIs(t, err, tables.ErrNoRecovery)
 	var which *tables.Error

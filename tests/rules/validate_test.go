@@ -150,11 +150,20 @@ type Furnished struct {
 	Hidden  map[string]MAC    `dynamodbav:"hidden,omitempty" entity:"secret"`
 	Ignored Code              `dynamodbav:"-"`
 	Both    Both              `dynamodbav:"both"`
+	Name    string            `dynamodbav:"name" entity:"required"`
+	Title   string            `dynamodbav:"title" entity:"required"`
+	Tree    *Tree             `dynamodbav:"tree,omitempty"`
+}
+
+// Tree contains itself, and so does its type.
+type Tree struct {
+	Leaf Code    `dynamodbav:"leaf"`
+	Sub  []*Tree `dynamodbav:"sub,omitempty"`
 }
 
 // valid has nothing to refuse.
 func valid() Furnished {
-	return Furnished{ID: "i", Spot: Spot{City: "Bern"}, Both: Both{Founded: Founded{"rock"}, Roofed: &Roofed{"sky"}}}
+	return Furnished{ID: "i", Spot: Spot{City: "Bern"}, Both: Both{Founded: Founded{"rock"}, Roofed: &Roofed{"sky"}}, Name: "n", Title: "t"}
 }
 
 // places are the fields of all refusals in err, in order.
@@ -218,6 +227,9 @@ func TestValidate_ReachesEveryStoredValueInsideAnAttribute(t *testing.T) {
 		"what is not stored": {func(n *Furnished) { n.Ignored, n.Spot.unread = "x", "x" }, nil},
 		"embedded, two":      {func(n *Furnished) { n.Both = Both{Founded{"swamp"}, &Roofed{"cloud"}} }, []string{"Both", "Both"}},
 		"embedded nil":       {func(n *Furnished) { n.Both = Both{Founded: Founded{"swamp"}} }, []string{"Both"}},
+		"a type inside itself": {func(n *Furnished) {
+			n.Tree = &Tree{"long", []*Tree{nil, {"long", []*Tree{{"x", nil}}}}}
+		}, []string{"Tree.Sub[1].Sub[0].Leaf"}},
 	} {
 		v := valid()
 		c.change(&v)
@@ -263,91 +275,33 @@ func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 	require.Equal(t, []string{"Spot.City", "Codes[0]"}, places(t, err), "of several changes all are reported")
 }
 
-// Mixed has mistakes of every kind that is found in a whole value.
-type Mixed struct {
-	_     entity.Key `name:"Mixed" pk:"$#{id}" sk:"$"`
-	ID    string     `dynamodbav:"id"`
-	Name  string     `dynamodbav:"name" entity:"required"`
-	Title string     `dynamodbav:"title" entity:"required"`
-	Code  Code       `dynamodbav:"code"`
-	X     float64    `dynamodbav:"x"`
-	Y     []float64  `dynamodbav:"y"`
-}
-
 func TestValidate_MissingAndRefusedValuesAreReportedTogether(t *testing.T) {
 	t.Parallel()
-	store := entity.Must(entity.New[Mixed](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
-	_, err := store.Create(t.Context(), Mixed{ID: "i", Code: "x"})
+	v := valid()
+	v.Name, v.Title, v.Codes = "", "", []Code{"x"}
+	_, err := nested(t).Create(t.Context(), v)
 	require.ErrorIs(t, err, errShort)
-	require.ElementsMatch(t, []string{"EDD-9103 Name", "EDD-9103 Title", "EDD-9116 Code"}, refusals(err))
+	require.ElementsMatch(t, []string{"EDD-9103 Name", "EDD-9103 Title", "EDD-9116 Codes[0]"}, refusals(err))
 }
 
-// Loop contains itself, and so does its type.
-type Loop struct {
-	_    entity.Key `name:"Loop" pk:"$#{id}" sk:"$"`
-	ID   string     `dynamodbav:"id"`
-	Tree *Tree      `dynamodbav:"tree,omitempty"`
-}
-
-type Tree struct {
-	Leaf Code    `dynamodbav:"leaf"`
-	Sub  []*Tree `dynamodbav:"sub,omitempty"`
-}
-
-func TestValidate_FollowsTypesThatContainThemselves(t *testing.T) {
+func TestValidate_AValueThatContainsItselfIsRefused(t *testing.T) {
 	t.Parallel()
-	store := entity.Must(entity.New[Loop](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
-	_, err := store.Create(t.Context(), Loop{ID: "i", Tree: &Tree{"long", []*Tree{nil, {"long", []*Tree{{"x", nil}}}}}})
-	require.Equal(t, []string{"Tree.Sub[1].Sub[0].Leaf"}, places(t, err))
-	endless := &Tree{Leaf: "x"}
+	v, endless := valid(), &Tree{Leaf: "x"}
 	endless.Sub = []*Tree{endless}
-	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(store.Create(t.Context(), Loop{ID: "i", Tree: endless})), "found before anybody is asked")
+	v.Tree = endless
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(nested(t).Create(t.Context(), v)), "found before anybody is asked")
 }
 
-// Promoted has a Validate method by a pointer, which may be nil.
-type Promoted struct {
-	_ entity.Key `name:"Promoted" pk:"$#{id}" sk:"$"`
-	*Founded
-	ID string `dynamodbav:"id"`
-}
-
-// Own hides the method of what it embeds.
-type Own struct {
-	_ entity.Key `name:"Own" pk:"$#{id}" sk:"$"`
-	*Founded
-	ID string `dynamodbav:"id"`
-}
-
-func (o Own) Validate() error {
-	if o.ID == "boom" {
-		panic(errOther)
-	}
-	if o.ID == "bad" {
-		return errPlace
-	}
-	return nil
-}
-
-func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	promoted, own := entity.Must(entity.New[Promoted](db)), entity.Must(entity.New[Own](db))
-	require.ErrorIs(t, dbtest.ErrorOf(promoted.Create(t.Context(), Promoted{ID: "i"})), entity.ErrNoClient)
-	require.ErrorIs(t, dbtest.ErrorOf(promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})), errBase)
-	require.ErrorIs(t, dbtest.ErrorOf(own.Create(t.Context(), Own{ID: "bad"})), errPlace, "a method of its own is asked all the same")
-	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
-}
-
-// Climate is a series: what an append does not carry is not its concern.
+// Climate is a series: what an append does not carry is not its concern. Its tags are for a Validator.
 type Climate struct {
 	_       entity.Key        `name:"Climate" pk:"$#{device}" sk:"$"`
 	_       timeseries.Events `orderBy:"at"`
-	Device  MAC               `dynamodbav:"device"`
+	Device  MAC               `dynamodbav:"device" validate:"device"`
 	At      int64             `dynamodbav:"at"`
-	Boot    Code              `dynamodbav:"boot" entity:"append,required"`
+	Boot    Code              `dynamodbav:"boot" entity:"append,required" validate:"boot"`
 	Site    string            `dynamodbav:"site" entity:"append,required"`
-	Sensors map[string]Code   `dynamodbav:"sensors,omitempty" entity:"append"`
-	Owner   Code              `dynamodbav:"owner,omitempty"`
+	Sensors map[string]Code   `dynamodbav:"sensors,omitempty" entity:"append" validate:"sensors"`
+	Owner   Code              `dynamodbav:"owner,omitempty" validate:"required"`
 }
 
 func TestValidate_AppendReportsEveryInvalidFieldOfTheEvent(t *testing.T) {

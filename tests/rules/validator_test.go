@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -204,8 +207,11 @@ type Owned struct {
 
 func TestValidator_ATagThatItCannotReadIsAMistakeOfTheDeclaration(t *testing.T) {
 	t.Parallel()
-	db := entity.Must(entity.Open(silence{}, entity.Config{Table: "t", Validator: &rulebook{refuse: always}}))
-	_, err := entity.New[Misspelt](db)
+	o := declaretest.Options
+	_, err := schema.Build(reflect.TypeFor[Misspelt](), o)
+	require.NoError(t, err, "without a Validator the tag means nothing")
+	o.Validator = &rulebook{refuse: always}
+	_, err = schema.Build(reflect.TypeFor[Misspelt](), o)
 	var fields []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
 		s := dbtest.As[*entity.SchemaError](t, e)
@@ -214,8 +220,6 @@ func TestValidator_ATagThatItCannotReadIsAMistakeOfTheDeclaration(t *testing.T) 
 		fields = append(fields, s.Field)
 	}
 	require.Equal(t, []string{"Name", "Inner.Low", "Unstored", "Owned.Owner"}, fields)
-	_, err = entity.New[Misspelt](entity.Must(entity.Open(nil, entity.Config{Table: "t"})))
-	require.NoError(t, err, "without a Validator the tag means nothing")
 }
 
 func TestValidator_ANilPointerIsAMistakeOfTheConfiguration(t *testing.T) {
@@ -225,31 +229,20 @@ func TestValidator_ANilPointerIsAMistakeOfTheConfiguration(t *testing.T) {
 	require.Equal(t, []string{"EDD-9050", "Validator"}, []string{s.Code, s.Field})
 }
 
-// Weather is a series with rules for what is appended and for what is not.
-type Weather struct {
-	_       entity.Key        `name:"Weather" pk:"$#{id}" sk:"$"`
-	_       timeseries.Events `orderBy:"at"`
-	ID      string            `dynamodbav:"id" validate:"id"`
-	At      int64             `dynamodbav:"at"`
-	Celsius float64           `dynamodbav:"celsius" entity:"append" validate:"celsius"`
-	Wind    *float64          `dynamodbav:"wind,omitempty" entity:"append" validate:"wind"`
-	Site    string            `dynamodbav:"site,omitempty" validate:"required"`
-}
-
 func TestValidator_OfASeriesIsAskedForTheFieldsThatAreWritten(t *testing.T) {
 	t.Parallel()
 	book := &rulebook{}
 	db := entity.Must(entity.Open(silence{}, entity.Config{Table: "t", Validator: book}))
-	s := entity.Must(timeseries.New[Weather](db))
+	s, ev := entity.Must(timeseries.New[Climate](db)), Climate{Device: "AA:BB:CC:00:11:22", At: 1, Boot: "boot", Site: "roof"}
 	book.asked()
 	book.refuse = always
-	appended := []string{"Var string w id", "Var float64 7 celsius"}
-	require.ErrorIs(t, dbtest.ErrorOf(s.Append(t.Context(), Weather{ID: "w", At: 1, Celsius: 7})), errRule)
+	appended := []string{"Var rules_test.MAC AA:BB:CC:00:11:22 device", "Var rules_test.Code boot boot"}
+	require.ErrorIs(t, dbtest.ErrorOf(s.Append(t.Context(), ev)), errRule)
 	require.Equal(t, appended, book.asked(), "an event that lacks what it does not write is not refused for it")
-	require.ErrorIs(t, dbtest.ErrorOf(s.AppendAll(t.Context(), []Weather{{ID: "w", At: 1, Celsius: 7}})), errRule)
+	require.ErrorIs(t, dbtest.ErrorOf(s.AppendAll(t.Context(), []Climate{ev})), errRule)
 	require.Equal(t, appended, book.asked())
-	require.ErrorIs(t, dbtest.ErrorOf(s.Upsert(t.Context(), Weather{ID: "w", Site: "roof"})), errRule)
-	require.Equal(t, []string{"Var string w id", "Var string roof required"}, book.asked())
+	require.ErrorIs(t, dbtest.ErrorOf(s.Upsert(t.Context(), Climate{Device: ev.Device, Owner: "anna"})), errRule)
+	require.Equal(t, []string{appended[0], "Var rules_test.Code anna required"}, book.asked())
 }
 
 // textRules is a small Validator: the tag is the rule.
