@@ -211,9 +211,10 @@ func TestWhere_IsNoConditionOnAKey(t *testing.T) {
 // refused.
 func TestWhere_InMemory(t *testing.T) {
 	b := standing(t)
-	s, f, series := declare[task](b), entity.Fields[task](), declareSeries(t, b)
+	f, series := entity.Fields[task](), entity.Must(timeseries.New[sample](b.DB))
+	s := declare[task](b)
 	b.OK(s.Create(t.Context(), aTask(b)))
-	b.OK(series.Append(t.Context(), meter{ID: "m", N: 1, V: 1}))
+	b.OK(series.Append(t.Context(), sample{ID: "m", At: 1, N: 1}))
 	byOwner, h := entity.Must(s.Index("byOwner")), entity.Must(versioned.Of(s))
 	b.Sent()
 	known := entity.Where(expression.And(name("title").Contains("it"), name("spent").Between(value(1), value(70)), value(100).Equal(name("budget")), name("tags").AttributeType("SS")))
@@ -229,13 +230,13 @@ func TestWhere_InMemory(t *testing.T) {
 		dbtest.RequireInput(t, err, "EDD-9140", "", op, "transaction")
 		require.Empty(t, b.Sent())
 	}
-	high := entity.Where(name("v").LessThan(name("w")))
-	err := b.DB.Transact(t.Context(), series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	high := entity.Where(name("at").LessThan(name("n")))
+	err := b.DB.Transact(t.Context(), series.Op().Append(sample{ID: "m", At: 2, N: 2}, entity.If(high)), series.Op().Append(sample{ID: "m", At: 3, N: 3}))
 	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
-	err = b.DB.TransactWithToken(t.Context(), entity.Token{ID: "x"}, series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	err = b.DB.TransactWithToken(t.Context(), entity.Token{ID: "x"}, series.Op().Append(sample{ID: "m", At: 2, N: 2}, entity.If(high)), series.Op().Append(sample{ID: "m", At: 3, N: 3}))
 	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
 	require.Empty(t, b.Sent())
-	r := entity.Must(series.Append(t.Context(), meter{ID: "m", N: 2, V: 2}, entity.If(high)))
+	r := entity.Must(series.Append(t.Context(), sample{ID: "m", At: 2, N: 2}, entity.If(high)))
 	require.Equal(t, timeseries.ConditionFailed, r.Reason, "alone, DynamoDB decides")
 
 	var got []task
@@ -245,21 +246,4 @@ func TestWhere_InMemory(t *testing.T) {
 	failed := dbtest.As[*entity.TransactError](t, err)
 	require.Len(t, failed.Failed, 1, fmt.Sprint(failed))
 	require.Equal(t, 1, failed.Failed[0].Index)
-}
-
-// meter is a series with two attributes to compare.
-type meter struct {
-	_  entity.Key        `name:"Meter" pk:"$#{id}" sk:"$"`
-	_  timeseries.Events `orderBy:"n"`
-	ID string            `dynamodbav:"id"`
-	N  int               `dynamodbav:"n" entity:"zero"`
-	V  int               `dynamodbav:"v" entity:"append"`
-	W  int               `dynamodbav:"w" entity:"append"`
-}
-
-func declareSeries(t *testing.T, b *dbtest.Bench) *timeseries.Series[meter] {
-	t.Helper()
-	s := entity.Must(timeseries.New[meter](b.DB))
-	b.CreateTables()
-	return s
 }

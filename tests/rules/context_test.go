@@ -222,30 +222,19 @@ func TestContext_BelongsToACallWithAToken(t *testing.T) {
 // What an upgrade gives a field with the role is stored, in its type: it was another's before.
 func TestContext_AnUpgradeSaysWhoMadeAnEarlierState(t *testing.T) {
 	t.Parallel()
-	type before struct {
-		_  entity.Key `name:"Paper" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		By int        `dynamodbav:"by"`
-	}
-	type paper struct {
-		_     entity.Key `name:"Paper" pk:"$#{id}" sk:"$" payload:"2"`
-		ID    string     `dynamodbav:"id"`
-		Title string     `dynamodbav:"title,omitempty"`
-		By    string     `dynamodbav:"by" entity:"context=actor"`
-	}
-	b, old := dbtest.OpenStore[before](t, withActors)
-	store := dbtest.Declare[paper](t, b.Open(b.Client), entity.Upgrade(1, func(o before) (paper, error) {
+	b, old := dbtest.OpenStore[scroll](t, withActors)
+	store := dbtest.Declare[parchment](t, b.Open(b.Client), entity.Upgrade(1, func(o scroll) (parchment, error) {
 		if o.By == 0 {
-			return paper{ID: o.ID}, nil
+			return parchment{ID: o.ID}, nil
 		}
-		return paper{ID: o.ID, By: fmt.Sprint("user-", o.By)}, nil
+		return parchment{ID: o.ID, By: fmt.Sprint("user-", o.By)}, nil
 	}))
-	b.OK(old.Create(b.Ctx, before{ID: "1", By: 7}))
-	b.OK(old.Create(b.Ctx, before{ID: "2"}))
+	b.OK(old.Create(b.Ctx, scroll{ID: "1", By: 7}))
+	b.OK(old.Create(b.Ctx, scroll{ID: "2"}))
 	for id, by := range map[string]string{"1": "user-7", "2": ""} {
-		require.Equal(t, by, entity.Must(store.Get(b.Ctx, paper{ID: id}, entity.Consistent())).By)
+		require.Equal(t, by, entity.Must(store.Get(b.Ctx, parchment{ID: id}, entity.Consistent())).By)
 	}
-	v := entity.Must(store.Update(as(b.Ctx, "ann", ""), paper{ID: "1"}, entity.Set(&entity.Fields[paper]().Title, "T")))
+	v := entity.Must(store.Update(as(b.Ctx, "ann", ""), parchment{ID: "1"}, entity.Set(&entity.Fields[parchment]().Title, "T")))
 	require.Equal(t, "ann", v.By)
 }
 

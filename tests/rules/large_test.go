@@ -287,6 +287,7 @@ type scroll struct {
 
 	ID      string    `dynamodbav:"id"`
 	Lines   []string  `dynamodbav:"log,omitempty"`
+	By      int       `dynamodbav:"by,omitempty"`
 	Version int64     `dynamodbav:"v" entity:"version"`
 	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
 }
@@ -298,13 +299,14 @@ type parchment struct {
 
 	ID      string    `dynamodbav:"id"`
 	Title   string    `dynamodbav:"title"`
+	By      string    `dynamodbav:"by,omitempty" entity:"context=actor"`
 	Version int64     `dynamodbav:"version" entity:"version"`
 	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
 }
 
 func TestLarge_AStateWithoutItsContentIsReadAfterAnUpgradeAndFromAStream(t *testing.T) {
 	t.Parallel()
-	b, old := dbtest.OpenStore[scroll](t)
+	b, old := dbtest.OpenStore[scroll](t, withActors)
 	ctx := t.Context()
 	entity.Must(old.Create(ctx, scroll{ID: "a"}))
 	bloat(b, "a", 0)
