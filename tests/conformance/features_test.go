@@ -136,9 +136,7 @@ type (
 
 // The combinations that tests name: how many constraints, which versions, and which soft delete they have.
 type (
-	u0VLockSFree         = features[lock, none, soft, none, none, none, none, none]
 	u0VLockSNone         = features[lock, none, none, none, none, none, none, none]
-	u0VNoneSFree         = features[none, none, soft, none, none, none, none, none]
 	u0VRetainSNone       = features[retain, none, none, none, none, none, none, none]
 	u0VRetainTTLSFreeTTL = features[none, retain, none, soft, none, none, none, none]
 	u1VLockSFree         = features[lock, none, soft, none, none, none, claim, none]
@@ -146,12 +144,9 @@ type (
 	u1VLockSReserve      = features[lock, none, none, none, soft, none, claim, none]
 	u1VNoneSFree         = features[none, none, soft, none, none, none, claim, none]
 	u1VNoneSNone         = features[none, none, none, none, none, none, claim, none]
-	u1VNoneSReserve      = features[none, none, none, none, soft, none, claim, none]
 	u1VRetainSFree       = features[retain, none, soft, none, none, none, claim, none]
-	u1VRetainSReserve    = features[retain, none, none, none, soft, none, claim, none]
 	u1VRetainSReserveTTL = features[retain, none, none, none, none, soft, claim, none]
 	u1VRetainTTLSFreeTTL = features[none, retain, none, soft, none, none, claim, none]
-	u2VNoneSNone         = features[none, none, none, none, none, none, claim, claim]
 	u2VRetainSReserve    = features[retain, none, none, none, soft, none, claim, claim]
 )
 

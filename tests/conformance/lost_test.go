@@ -18,15 +18,16 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Order has no version, so a write that reads nothing has no guard.
+// Order has no version, so a write that reads nothing has no guard. It has a secret that can also occur as data.
 type Order struct {
-	_         entity.Key `name:"Order" pk:"$#{id}" sk:"$"`
-	ID        string     `dynamodbav:"id"`
-	Status    string     `dynamodbav:"status,omitempty"`
-	Note      string     `dynamodbav:"note,omitempty"`
-	Count     int        `dynamodbav:"count,omitempty"`
-	Seen      time.Time  `dynamodbav:"seen,omitempty"`
-	CreatedAt time.Time  `dynamodbav:"createdAt" entity:"created_at"`
+	_         entity.Key        `name:"Order" pk:"$#{id}" sk:"$"`
+	ID        string            `dynamodbav:"id"`
+	Status    string            `dynamodbav:"status,omitempty"`
+	Note      string            `dynamodbav:"note,omitempty"`
+	Count     int               `dynamodbav:"count,omitempty"`
+	Seen      time.Time         `dynamodbav:"seen,omitempty"`
+	Secret    map[string]string `dynamodbav:"secret,omitempty" entity:"secret"`
+	CreatedAt time.Time         `dynamodbav:"createdAt" entity:"created_at"`
 }
 
 // Counted has a version.

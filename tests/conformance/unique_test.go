@@ -17,7 +17,7 @@ import (
 
 func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	t.Parallel()
-	type T = u2VNoneSNone
+	type T = u2VRetainSReserve
 	l, s := dbtest.OpenStore[T](t)
 	f := fields[T]()
 	create := func(id, tenant, badge string) error {
@@ -205,8 +205,8 @@ func TestMerge_OfAValueOfAThirdItemFailsTheTakerAlone(t *testing.T) {
 
 // Two claims of one value, and a value that is reserved and claimed at once, are errors before anything is written.
 func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
-	b := newBench[u1VNoneSReserve](t)
-	type T = u1VNoneSReserve
+	b := newBench[u1VLockSReserve](t)
+	type T = u1VLockSReserve
 	a, before := b.item(t, live), b.ItemsByKey()
 	for name, ops := range map[string][]entity.Op{
 		"two creates": {
