@@ -3,13 +3,11 @@ package conformance_test
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -132,53 +130,29 @@ func marks[T any](t *testing.T, b *bench[T]) {
 type binUnix struct {
 	_    entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
 	_    lifecycle.SoftDelete
-	ID   string    `dynamodbav:"id"`
-	Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=unix"`
-}
-
-type binMillis struct {
-	_    entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
-	_    lifecycle.SoftDelete
 	ID   string     `dynamodbav:"id"`
 	Gone *time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=unixms"`
 }
 
-// The key and the attribute have the format of the field; the golden file of TestDisk_EveryKindOfItem shows that of a text. Each further copy in one unit of it is one unit later.
+// The key and the attribute have the format of the field; the golden file of TestDisk_EveryKindOfItem shows that of a text. Each further
+// copy in one unit of it is one unit later.
 func TestDisk_DeletedAtHasTheFormatOfItsField(t *testing.T) {
 	t.Parallel()
-	at := dbtest.Start.Truncate(time.Second)
-	t.Run("unix seconds", func(t *testing.T) {
-		copiesOf[binUnix](t, time.Second, func(i int) (string, types.AttributeValue) {
-			n := at.Unix() + int64(i)
-			return fmt.Sprintf("%019d", n), dbtest.N(fmt.Sprint(n))
-		})
-	})
-	t.Run("unix milliseconds", func(t *testing.T) {
-		copiesOf[binMillis](t, time.Millisecond, func(i int) (string, types.AttributeValue) {
-			n := dbtest.Start.UnixMilli() + int64(i)
-			return fmt.Sprintf("%019d", n), dbtest.N(fmt.Sprint(n))
-		})
-	})
-}
-
-func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string, types.AttributeValue)) {
-	l, s := dbtest.OpenStore[T](t)
-	bin := entity.Must(lifecycle.Of(s))
-	var key T
-	reflect.ValueOf(&key).Elem().FieldByName("ID").SetString("b")
+	l, s := dbtest.OpenStore[binUnix](t)
+	bin, key := entity.Must(lifecycle.Of(s)), binUnix{ID: "b"}
 	for i := range 3 {
 		l.OK(s.Create(t.Context(), key))
 		require.NoError(t, s.Delete(t.Context(), key))
-		text, av := want(i)
-		it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin#deleted#"+text]
-		require.NotNil(t, it, text)
-		require.Equal(t, av, it["gone"])
+		n := dbtest.Start.UnixMilli() + int64(i)
+		it := l.ItemsByKey()[fmt.Sprintf("$app#v1#bin#b $app#v1#bin#deleted#%019d", n)]
+		require.NotNil(t, it, n)
+		require.Equal(t, dbtest.N(fmt.Sprint(n)), it["gone"])
 		require.NotContains(t, it, "deletedAt")
 	}
 	list := entity.Must(bin.List(key).Collect(t.Context()))
 	require.Len(t, list, 3)
 	for i, c := range list {
-		require.Equal(t, dbtest.Start.Truncate(unit).Add(time.Duration(2-i)*unit), c.DeletedAt, "the newest first")
+		require.Equal(t, dbtest.Start.Truncate(time.Millisecond).Add(time.Duration(2-i)*time.Millisecond), c.DeletedAt, "the newest first")
 	}
 	l.OK(bin.Restore(t.Context(), key))
 	it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin"]
