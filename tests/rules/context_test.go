@@ -58,8 +58,7 @@ func fromContext(ctx context.Context, name string) (string, bool) {
 func withActors(c *entity.Config) { c.FromContext = fromContext }
 
 func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[deed](t, withActors)
+	b, store := opened[deed](t, withActors)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	key, f, n := deed{ID: "d1"}, entity.Fields[deed](), 0
 	who := func() context.Context { n++; return as(b.Ctx, fmt.Sprintf("actor-%d", n), fmt.Sprintf("reason-%d", n)) }
@@ -103,8 +102,7 @@ func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
 }
 
 func TestContext_SingleRequestsCostTheSame(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[slip](t, withActors)
+	b, store := opened[slip](t, withActors)
 	ctx, key, f := as(b.Ctx, "a", "r"), slip{ID: "s1"}, entity.Fields[slip]()
 	is := func(v slip, err error) {
 		t.Helper()
@@ -172,8 +170,7 @@ func TestContext_ValuesAreValidatedBeforeAnyRequest(t *testing.T) {
 }
 
 func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[deed](t, withActors)
+	b, store := opened[deed](t, withActors)
 	key, f := deed{ID: "d1"}, entity.Fields[deed]()
 	b.OK(store.Create(as(b.Ctx, "a", ""), deed{ID: "d1", Number: "n1"}))
 	single := dbtest.Declare[slip](t, b.DB)
@@ -208,8 +205,7 @@ func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
 
 // A repetition under the token of a caller is the same write only with the same actor.
 func TestContext_BelongsToACallWithAToken(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[slip](t, withActors)
+	b, store := opened[slip](t, withActors)
 	call := func(actor string) error {
 		return b.DB.TransactWithToken(as(b.Ctx, actor, ""), entity.Token{ID: "call-1"}, store.Op().Put(slip{ID: "s1"}))
 	}
@@ -221,8 +217,7 @@ func TestContext_BelongsToACallWithAToken(t *testing.T) {
 
 // What an upgrade gives a field with the role is stored, in its type: it was another's before.
 func TestContext_AnUpgradeSaysWhoMadeAnEarlierState(t *testing.T) {
-	t.Parallel()
-	b, old := dbtest.OpenStore[scroll](t, withActors)
+	b, old := opened[scroll](t, withActors)
 	store := dbtest.Declare[parchment](t, b.Open(b.Client), entity.Upgrade(1, func(o scroll) (parchment, error) {
 		if o.By == 0 {
 			return parchment{ID: o.ID}, nil
@@ -246,8 +241,7 @@ func TestContext_NeedsTheFunctionOfTheConfiguration(t *testing.T) {
 }
 
 func TestChanges_OfADelete(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[deed](t, withActors)
+	b, store := opened[deed](t, withActors)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	key, f, ctx := deed{ID: "d1"}, entity.Fields[deed](), as(b.Ctx, "a", "")
 	b.OK(store.Create(ctx, deed{ID: "d1", Number: "n1", State: "open"}))
@@ -303,8 +297,7 @@ func TestChanges_ThatNothingKeeps(t *testing.T) {
 }
 
 func TestIfPresent_AMissingItemIsASuccess(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[page](t)
+	b, store := opened[page](t)
 	key, f := page{ID: "l1"}, entity.Fields[page]()
 	missing, old := false, page{Title: "?"}
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing)))
@@ -336,8 +329,7 @@ func TestIfPresent_AMissingItemIsASuccess(t *testing.T) {
 }
 
 func TestIfPresent_WithFeatures(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[bulky](t)
+	b, store := opened[bulky](t)
 	key, missing := bulky{ID: "r1"}, false
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), versioned.AnyVersion()))
 	require.True(t, missing)
@@ -352,8 +344,7 @@ func TestIfPresent_WithFeatures(t *testing.T) {
 }
 
 func TestIfPresent_InATransaction(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[bulky](t)
+	b, store := opened[bulky](t)
 	missing := [2]bool{}
 	ops := func() []entity.Op {
 		return []entity.Op{
@@ -383,8 +374,7 @@ func TestIfPresent_InATransaction(t *testing.T) {
 
 // A Delete whose answer was lost is ambiguous with the option, too: a second one could remove an item created since.
 func TestIfPresent_LostAnswers(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[page](t)
+	b, store := opened[page](t)
 	missing := true
 	b.OK(store.Create(b.Ctx, page{ID: "l1"}))
 	b.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))

@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -299,9 +300,25 @@ type bench[T any] struct {
 
 func open[T any](t *testing.T) *bench[T] {
 	t.Helper()
-	t.Parallel()
-	b, s := dbtest.OpenStore[T](t)
+	b, s := opened[T](t)
 	return &bench[T]{s, b}
+}
+
+// opened opens a table and a store for a test that runs in parallel with others.
+func opened[T any](t *testing.T, configure ...func(*entity.Config)) (*dbtest.Bench, *entity.Store[T]) {
+	t.Helper()
+	dbtest.Parallel(t)
+	return dbtest.OpenStore[T](t, configure...)
+}
+
+// following is opened for a series.
+func following[T any](t *testing.T, configure ...func(*entity.Config)) (*dbtest.Bench, *timeseries.Series[T]) {
+	t.Helper()
+	dbtest.Parallel(t)
+	b := dbtest.Open(t, configure...)
+	s := entity.Must(timeseries.New[T](b.DB))
+	b.CreateTables()
+	return b, s
 }
 
 // stored is the one item in the table that is a current one of its entity.
@@ -450,8 +467,7 @@ type sheets struct {
 
 func newSheets(t *testing.T) sheets {
 	t.Helper()
-	dbtest.Parallel(t)
-	b, store := dbtest.OpenStore[sheet](t)
+	b, store := opened[sheet](t)
 	return sheets{store, b}
 }
 

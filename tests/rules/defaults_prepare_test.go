@@ -88,8 +88,7 @@ func (h *hook) calls() int { return len(h.prepared) }
 type callKey struct{}
 
 func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	for name, write := range map[string]func(context.Context, article) (article, error){
 		"Create": func(ctx context.Context, v article) (article, error) { return store.Create(ctx, v) },
 		"Put":    func(ctx context.Context, v article) (article, error) { return store.Put(ctx, v) },
@@ -154,8 +153,7 @@ func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
 }
 
 func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	h := &hook{}
 	v := entity.Must(store.Create(b.Ctx, article{Title: "A", hook: h}))
 	v.hook = h
@@ -171,8 +169,7 @@ func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
 }
 
 func TestPrepare_AnErrorEndsTheCallBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	h := &hook{err: errPrepare}
 	v := article{Title: "A", hook: h}
 	op := store.Op().Create(v)
@@ -205,8 +202,7 @@ func TestPrepare_AnErrorEndsTheCallBeforeAnyRequest(t *testing.T) {
 }
 
 func TestPrepare_IsNotCalledForPrinting(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	h := &hook{}
 	v := article{Title: "A", ID: "i", hook: h}
 	create, batch := store.Op().Create(v), store.Op().BatchPut(v)
@@ -235,8 +231,7 @@ func TestPrepare_IsNotCalledForPrinting(t *testing.T) {
 
 // An operation is a value: what the caller does to its own later does not change it.
 func TestPrepare_TheOperationKeepsItsValue(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	v := article{Title: "A", Tags: []string{"a"}, hook: &hook{}}
 	op := store.Op().Create(v)
 	v.Tags[0] = "changed"
@@ -255,8 +250,7 @@ type byValue struct {
 func (v byValue) Prepare(context.Context) error { return v.prepare() }
 
 func TestPrepare_OfAStructWithASecretHidesItsError(t *testing.T) {
-	t.Parallel()
-	_, store := dbtest.OpenStore[byValue](t)
+	_, store := opened[byValue](t)
 	_, err := store.Create(t.Context(), byValue{ID: "x", prepare: func() error { return errPrepare }})
 	require.ErrorIs(t, err, errPrepare)
 	require.NotContains(t, err.Error(), "ada@example.org")
@@ -279,10 +273,7 @@ type reading struct {
 func (r *reading) Prepare(context.Context) error { r.Value, r.Owner = 99, "ada"; return nil }
 
 func TestPrepare_OfASeriesIsForUpserts(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	series := entity.Must(timeseries.New[reading](b.DB))
-	b.CreateTables()
+	b, series := following[reading](t)
 	b.OK(series.Append(b.Ctx, reading{ID: "x", At: dbtest.Start, Value: 1}))
 	b.OK(series.AppendAll(b.Ctx, []reading{{ID: "x", At: dbtest.Start.Add(time.Second), Value: 2}}))
 	b.OK(b.DB.Transact(b.Ctx, series.Op().Append(reading{ID: "x", At: dbtest.Start.Add(2 * time.Second), Value: 3})))
@@ -318,8 +309,7 @@ func TestCompleted_KeysInLowerCase(t *testing.T) {
 
 // Complete calls Prepare as a write does: with the context of the call, on a copy; its error is that of Complete.
 func TestComplete_CallsPrepare(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	given := article{Title: "Old Books", Tags: []string{"rare"}, hook: &hook{}}
 	done := entity.Must(store.Complete(context.WithValue(b.Ctx, callKey{}, "c1"), given))
 	require.Equal(t, []any{"old-books", "draft", []string{"RARE"}, []string{"rare"}}, []any{done.Slug, done.State, done.Tags, given.Tags})

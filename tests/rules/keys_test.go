@@ -79,8 +79,7 @@ func host(n byte) Host {
 
 // Types that marshal themselves as text are stored as text, are key parts, and come back.
 func TestText_IsStoredAndReadBack(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Host](t)
+	l, s := opened[Host](t)
 	h := host(1)
 	h.Owner = UID{0xff}
 	made := entity.Must(s.Create(t.Context(), h))
@@ -124,7 +123,6 @@ func TestText_IsStoredAndReadBack(t *testing.T) {
 }
 
 func TestText_MistakesAreFoundBeforeARequest(t *testing.T) {
-	t.Parallel()
 	s := dbtest.Declare[Host](t, onPaper(t))
 	f, key := entity.Fields[Host](), Host{ID: UID{1}, Addr: netip.MustParseAddr("10.0.0.1")}
 	_, err := s.Query(Host{ID: UID{1}}, entity.Gt(&f.Addr, key.Addr)).Collect(t.Context())
@@ -144,8 +142,7 @@ func TestText_MistakesAreFoundBeforeARequest(t *testing.T) {
 
 // What is stored in another form is read where the type could be stored so before, and is an error elsewhere.
 func TestText_OtherForms(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Clock](t)
+	l, s := opened[Clock](t)
 	read := func(more dbtest.Item) (Clock, error) {
 		more["id"] = dbtest.S("k")
 		l.PutItem(more)
@@ -175,8 +172,7 @@ type Blob struct {
 
 // An array of bytes is a native key of the type binary, stored as attributevalue stores it, in every verb.
 func TestBytes_AnArrayIsABinaryKey(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[Blob](t)
+	b, s := opened[Blob](t)
 	ctx, owner, id := t.Context(), [16]byte{255, 1}, [16]byte{0, 128}
 	var want []Blob
 	for i := range 5 {
@@ -253,10 +249,7 @@ func digits(n any) types.AttributeValue { return dbtest.N(fmt.Sprint(n)) }
 
 // Integers in 38 digits are read where they are declared, and are an error where they are not.
 func TestDigits_BigintsOfASharedTable(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t, shared)
-	beats := entity.Must(timeseries.New[Beat](l.DB))
-	l.CreateTables()
+	l, beats := following[Beat](t, shared)
 	times := []int64{1, 999, 1776859200123456788, 1776859200123456789}
 	for _, at := range times[:3] {
 		l.PutItem(dbtest.Item{
@@ -316,8 +309,7 @@ type Clock struct {
 
 // A number that is no time of its unit is an error, whatever its size; none is read as another time.
 func TestDigits_TimesThatDoNotFit(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Clock](t)
+	l, s := opened[Clock](t)
 	huge := []string{strings.Repeat("9", 38), "-9223372036854775808", "9223372036854775808", "253402300800000"}
 	inside := func(name, n string) types.AttributeValue {
 		return &types.AttributeValueMemberM{Value: dbtest.Item{name: digits(n)}}
@@ -404,8 +396,7 @@ func jobs() []Job {
 
 // Items of an index that carries keys alone have the values of their key parts.
 func TestProject_KeyPartsComeBack(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Job](t)
+	l, s := opened[Job](t)
 	all := jobs()
 	for _, j := range all {
 		l.OK(s.Create(t.Context(), j))

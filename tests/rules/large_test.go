@@ -69,8 +69,7 @@ func bloat(b *dbtest.Bench, id string, less int) {
 // Whatever can be stored can be changed and removed: a state that is too large for the history or the copies is left out of them,
 // and the reads of them say so.
 func TestLarge_WhatIsStoredCanBeChangedAndRemoved(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[bulky](t)
+	b, docs := opened[bulky](t)
 	history, deleted := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs))
 	f, ctx, lost := entity.Fields[bulky](), t.Context(), 0
 	sizes := []int{1024, 0}
@@ -140,8 +139,7 @@ func TestLarge_WhatIsStoredCanBeChangedAndRemoved(t *testing.T) {
 
 // An item that expires stores each new state in its history too, for DynamoDB removes it without a trace.
 func TestLarge_AnExpiringItemCanBeChangedByEveryVerb(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[fading](t)
+	b, docs := opened[fading](t)
 	history, f, ctx := entity.Must(versioned.Of(docs)), entity.Fields[fading](), t.Context()
 	for name, write := range map[string]func(fading) error{
 		"update": func(key fading) error { return dbtest.ErrorOf(docs.Update(ctx, key, entity.Remove(&f.Log))) },
@@ -177,8 +175,7 @@ func TestLarge_AnExpiringItemCanBeChangedByEveryVerb(t *testing.T) {
 
 // An update that lets an item grow too large gives ErrTooLarge, and a transaction names the operation.
 func TestLarge_AnUpdateThatGrowsTooLargeIsErrTooLarge(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[page](t)
+	b, docs := opened[page](t)
 	f, ctx, op := entity.Fields[page](), t.Context(), docs.Op()
 	key := page{ID: "large"}
 	entity.Must(docs.Create(ctx, key))
@@ -305,8 +302,7 @@ type parchment struct {
 }
 
 func TestLarge_AStateWithoutItsContentIsReadAfterAnUpgradeAndFromAStream(t *testing.T) {
-	t.Parallel()
-	b, old := dbtest.OpenStore[scroll](t, withActors)
+	b, old := opened[scroll](t, withActors)
 	ctx := t.Context()
 	entity.Must(old.Create(ctx, scroll{ID: "a"}))
 	bloat(b, "a", 0)
@@ -373,8 +369,7 @@ func names(t *testing.T, err error, id string) {
 
 // Every read of many items names the one that does not decode, and with SkipUndecodable reads all others.
 func TestUndecodable_IsNamedAndSkippedByEveryReadOfMany(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[readable](t)
+	b, docs := opened[readable](t)
 	history, deleted, by := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs)), entity.Must(docs.Index("by"))
 	f, ctx, red, skip := entity.Fields[readable](), t.Context(), readable{Team: "red"}, entity.SkipUndecodable()
 	var keys []readable
@@ -489,10 +484,7 @@ type sample struct {
 
 // The error of a read wraps the first errors and counts the others.
 func TestUndecodable_TheErrorIsBounded(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	samples := entity.Must(timeseries.New[sample](b.DB))
-	b.CreateTables()
+	b, samples := following[sample](t)
 	for i := range 30 {
 		b.OK(samples.Append(t.Context(), sample{ID: "s", At: i + 1}))
 	}

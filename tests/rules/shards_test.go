@@ -252,10 +252,7 @@ type Probe struct {
 }
 
 func TestShards_OfASeries(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	probes := entity.Must(timeseries.New[Probe](b.DB))
-	b.CreateTables()
+	b, probes := following[Probe](t)
 	for i := range 12 {
 		b.OK(probes.Append(b.Ctx, Probe{ID: strconv.Itoa(i), At: dbtest.Start.Add(time.Duration(i)), State: "on"}))
 	}

@@ -108,25 +108,6 @@ func unprotect(t *testing.T, l *dbtest.Bench) {
 	})
 }
 
-func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t, equipped)
-	dbtest.Declare[Followed](t, l.DB)
-	unprotect(t, l)
-	l.CreateTables()
-	require.NoError(t, tables.Verify(t.Context(), l.DB))
-	got := l.Described(l.Table)
-	require.True(t, *got.DeletionProtectionEnabled)
-	require.True(t, *got.StreamSpecification.StreamEnabled)
-	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)
-	require.Equal(t, [2]int64{3, 4}, [2]int64{*got.ProvisionedThroughput.ReadCapacityUnits, *got.ProvisionedThroughput.WriteCapacityUnits})
-	units := map[string][2]int64{}
-	for _, x := range got.GlobalSecondaryIndexes {
-		units[*x.IndexName] = [2]int64{*x.ProvisionedThroughput.ReadCapacityUnits, *x.ProvisionedThroughput.WriteCapacityUnits}
-	}
-	require.Equal(t, map[string][2]int64{"gsi1": {3, 4}, "gsi2": {5, 6}}, units)
-}
-
 // wide is the spec of a table with indexes that carry so many attributes each.
 func wide(carried ...int) tables.Spec {
 	key := tables.Key{Partition: []tables.Attribute{{Name: "pk", Type: "S"}}}
@@ -161,31 +142,10 @@ func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
 	}
 }
 
-// mute is a client that must not be asked.
-type mute struct {
-	entity.Client
-	t *testing.T
-}
-
-func (m mute) CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
-	m.t.Error("a request was made")
-	return nil, context.Canceled
-}
-
-func (m mute) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	m.t.Error("a request was made")
-	return nil, context.Canceled
-}
-
-// served is a database with a client that must not be asked.
-func served(t *testing.T, table string) *entity.DB {
-	t.Helper()
-	return entity.Must(entity.Open(mute{t: t}, entity.Config{Table: table, Tables: map[string]string{"logs": "x"}}))
-}
-
 func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	t.Parallel()
-	db := served(t, "arn:aws:dynamodb:eu-west-1:123456789012:table/app")
+	named := entity.Config{Table: "arn:aws:dynamodb:eu-west-1:123456789012:table/app", Tables: map[string]string{"logs": "x"}}
+	db := entity.Must(entity.Open(narrow{}, named))
 	dbtest.Declare[note](t, db)
 	dbtest.Declare[Line](t, db)
 	require.NoError(t, tables.Of(db).Err(), "such a table can be used and verified")
@@ -331,12 +291,9 @@ func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
 	require.True(t, seen[0].Backfilling)
 }
 
-// plain is a client without UpdateTable.
-type plain struct{ entity.Client }
-
 func TestAddIndexes_MistakesAreFoundBeforeARequest(t *testing.T) {
 	b := before(t)
-	db := b.Open(plain{b.Client})
+	db := b.Open(narrow{b.Client})
 	dbtest.Declare[Parcel](t, db)
 	require.Equal(t, "EDD-9069", dbtest.SchemaCode(tables.Create(b.Ctx, db, tables.AddIndexes())))
 	require.Equal(t, "EDD-9108", dbtest.InputCode(tables.Create(b.Ctx, db, tables.OnIndex(nil))))

@@ -37,8 +37,7 @@ type Report struct {
 }
 
 func TestCreateTables_ProjectedIndexesCanBeQueried(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Report](t)
+	l, s := opened[Report](t)
 	l.OK(s.Create(t.Context(), Report{ID: "a", Kind: "k", Day: "mon", Title: "t", Body: "b"}))
 	text := dbtest.S
 	l.PutItem(dbtest.Item{"pk": text("stranger"), "sk": text("x"), "gsi2pk": text("k"), "gsi3pk": text("k"), "gsi3sk": text("mon")})
@@ -112,8 +111,7 @@ func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 }
 
 func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[note](t)
+	l, _ := opened[note](t)
 	_, err := l.Raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &l.Table,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("expires"), Enabled: aws.Bool(true)},
@@ -184,8 +182,7 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 
 // The bare table has none of what the declarations of the second program need, and another table is missing.
 func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[note](t)
+	l, _ := opened[note](t)
 	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
 	equipped(&l.Config)
 	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
@@ -227,6 +224,11 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
 	l.CreateTables()
+	require.NoError(t, tables.Verify(t.Context(), l.DB))
+	got := l.Described(l.Table)
+	require.True(t, *got.DeletionProtectionEnabled)
+	require.True(t, *got.StreamSpecification.StreamEnabled)
+	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
 	db := l.Open(l.Raw)
 	dbtest.Declare[Followed](t, db)
@@ -245,8 +247,7 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 }
 
 func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[note](t)
+	l, _ := opened[note](t)
 	type Reader struct {
 		_ entity.Key `name:"Reader" pk:"$#{id}" sk:"$" stream:"old"`
 
@@ -331,7 +332,7 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	require.Empty(t, safe.asked, "a program that does not need it does not need the permission either")
 }
 
-// narrow is a client with the calls of entity.Client and no others.
+// narrow is a client with the calls of entity.Client and no others. Without one inside it must not be called.
 type narrow struct{ entity.Client }
 
 func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {

@@ -323,8 +323,7 @@ func play[T any](t *testing.T, b *dbtest.Bench, s *entity.Store[T], indexes, nam
 }
 
 func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[errand](t)
+	b, s := opened[errand](t)
 	play(t, b, s, plainIndexes, []string{"open", "mine", "low", "owned", "seen", "first", "new", "idle"},
 		map[string]func(errand) error{
 			"PutMany": func(v errand) error { _, err := s.PutMany(b.Ctx, []errand{v}, entity.Unconditional()); return err },
@@ -335,14 +334,12 @@ func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
 }
 
 func TestWhen_WritesWithoutAReadKeepTheIndexes(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[trip](t)
+	b, s := opened[trip](t)
 	play(t, b, s, []string{"gsi9", "gsi10", "gsi11"}, []string{"going", "theirs", "b"}, nil)
 }
 
 func TestWhen_FeaturesKeepTheIndexes(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[dossier](t)
+	b, s := opened[dossier](t)
 	history, bin, f := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s)), &entity.Fields[dossier]().Chore
 	play(t, b, s, featureIndexes, []string{"open", "mine"}, map[string]func(dossier) error{
 		"Restore": func(v dossier) error { _, err := bin.Restore(b.Ctx, v); return err },
@@ -390,10 +387,7 @@ type gauge struct {
 }
 
 func TestWhen_AppendsAndEnrichmentKeepTheIndexes(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	s := entity.Must(timeseries.New[gauge](b.DB))
-	b.CreateTables()
+	b, s := following[gauge](t)
 	f, o := entity.Fields[gauge](), s.Op()
 	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
 		wipe(b)
