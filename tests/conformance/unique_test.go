@@ -176,10 +176,6 @@ func exchange[T any](t *testing.T, b *bench[T]) {
 			require.Contains(t, []string{"$person#" + c.ID, "$person#n-" + c.ID}, owners(b.Bench)["$person.email#"+a.Email], name)
 		}
 	}
-	a, c := b.item(t, live), b.item(t, live)
-	require.NoError(t, b.DB.Transact(t.Context(), to(a, c.Email), to(c, a.Email)))
-	owners := owners(b.Bench)
-	require.Equal(t, []string{"$person#" + c.ID, "$person#" + a.ID}, []string{owners["$person.email#"+a.Email], owners["$person.email#"+c.Email]}, "two items swap their values")
 }
 
 // Only the operation that wants a sentinel of a third item fails, and its error names the owner.
