@@ -212,22 +212,6 @@ func TestRender_EveryNameAndValueIsAPlaceholder(t *testing.T) {
 	require.Len(t, r.Values, 5)
 }
 
-func TestRender_ClausesOfAnUpdate(t *testing.T) {
-	var r expr.Renderer
-	text := r.Update([]expr.Change{
-		{Kind: expr.Remove, Path: path("a")},
-		{Kind: expr.Set, Path: path("b"), Value: item.N("1")},
-		{Kind: expr.AddToSet, Path: path("c"), Value: item.S("set")},
-		{Kind: expr.Add, Path: path("d"), Value: item.N("2")},
-		{Kind: expr.SetIfNotExists, Path: path("e"), Source: path("b"), Value: item.N("3")},
-		{Kind: expr.DeleteFromSet, Path: path("f"), Value: item.S("set")},
-		{Kind: expr.ListAppend, Path: path("g"), Value: item.S("list")},
-	})
-	require.Equal(t, "SET #1 = :0, #3 = if_not_exists(#3, :2) + :3, #4 = if_not_exists(#1, :4), #6 = list_append(if_not_exists(#6, :6), :7) REMOVE #0 ADD #2 :1 DELETE #5 :5", text)
-	require.Empty(t, (&expr.Renderer{}).Update(nil))
-	require.Empty(t, (&expr.Renderer{}).Cond(expr.Cond{}))
-}
-
 func TestCond_CombinationsDropTheEmptyAndCountOperators(t *testing.T) {
 	a, b := expr.Compare(expr.Eq, path("a"), item.N("1")), expr.Compare(expr.Eq, path("b"), item.N("1"))
 	require.Equal(t, a, expr.All(expr.Cond{}, a))

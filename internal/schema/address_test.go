@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -233,10 +232,10 @@ func TestAddress_PrototypeIsOneForTheProgram(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[site]()
 	require.Same(t, f, entity.Fields[site]())
-	db := open(t)
 	for _, name := range []string{"One", "Two"} {
-		store := entity.Must(entity.New[site](db, entity.Named(name)))
-		require.Equal(t, "home.city", nodeAt(engine.Of(store).Schema, &f.Home.City).Path.String())
+		o := options
+		o.Name = name
+		require.Equal(t, "home.city", nodeAt(entity.Must(schema.Build(reflect.TypeFor[site](), o)), &f.Home.City).Path.String())
 	}
 	require.NotSame(t, entity.Fields[gauge[int8]](), any(entity.Fields[gauge[int16]]()))
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -195,27 +195,20 @@ func TestTable_HasOneTTLAttribute(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	type other struct {
-		_  entity.Key        `name:"Other" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at" ttl:"7d"`
-		ID string            `dynamodbav:"id"`
-		At time.Time         `dynamodbav:"at"`
-		A  int               `dynamodbav:"a" entity:"append"`
-	}
-	build := func(typ reflect.Type, ttl string) *schema.Schema {
+	build := func(typ reflect.Type, ttl, name string) *schema.Schema {
 		o := options
-		o.TTL = ttl
+		o.TTL, o.Name = ttl, name
 		return entity.Must(schema.Build(typ, o))
 	}
 	table := &schema.Table{Name: "t"}
-	require.NoError(t, table.Add(build(reflect.TypeFor[reading](), "ttl")))
-	checkMistakes[log](t, table.Add(build(reflect.TypeFor[log](), "expires")), mistake{"EDD-9041", ""})
-	require.NoError(t, table.Add(build(reflect.TypeFor[device](), "expires")), "it writes no TTL")
-	require.NoError(t, table.Add(build(reflect.TypeFor[other](), "ttl")))
-	err := table.Add(build(reflect.TypeFor[log](), "expires"))
+	require.NoError(t, table.Add(build(reflect.TypeFor[reading](), "ttl", "")))
+	checkMistakes[log](t, table.Add(build(reflect.TypeFor[log](), "expires", "")), mistake{"EDD-9041", ""})
+	require.NoError(t, table.Add(build(reflect.TypeFor[device](), "expires", "")), "it writes no TTL")
+	require.NoError(t, table.Add(build(reflect.TypeFor[log](), "ttl", "Other")))
+	err := table.Add(build(reflect.TypeFor[log](), "expires", ""))
 	checkMistakes[log](t, err, mistake{"EDD-9041", ""}) // once, whatever the number of the others
 	require.ErrorContains(t, err, "give Config.TTL, and attr of each lifecycle.TTL, the same name")
-	require.NoError(t, table.Add(build(reflect.TypeFor[log](), "ttl")))
+	require.NoError(t, table.Add(build(reflect.TypeFor[log](), "ttl", "")))
 }
 
 func TestTable_MistakesAreReportedTogetherAndChangeNothing(t *testing.T) {
@@ -229,10 +222,11 @@ func TestTable_MistakesAreReportedTogetherAndChangeNothing(t *testing.T) {
 		_  entity.Key `name:"Right" pk:"pk=x_{id}" sk:"sk=y"`
 		ID string     `dynamodbav:"id"`
 	}
-	db := open(t)
-	entity.Must(entity.New[device](db))
-	checkMistakes[wrong](t, dbtest.ErrorOf(entity.New[wrong](db)), mistake{"EDD-9031", ""}, mistake{"EDD-9049", ""}, mistake{"EDD-9033", ""})
-	require.NoError(t, dbtest.ErrorOf(entity.New[right](db)), "the refused verbatim entity is not on the table")
+	table := &schema.Table{Name: "t"}
+	add := func(typ reflect.Type) error { return declaretest.Declare(table, typ, options) }
+	require.NoError(t, add(reflect.TypeFor[device]()))
+	checkMistakes[wrong](t, add(reflect.TypeFor[wrong]()), mistake{"EDD-9031", ""}, mistake{"EDD-9049", ""}, mistake{"EDD-9033", ""})
+	require.NoError(t, add(reflect.TypeFor[right]()), "the refused verbatim entity is not on the table")
 }
 
 // gauge has instances of several types; they are entities of their own.
@@ -244,14 +238,15 @@ type gauge[V any] struct {
 
 func TestTable_GenericStructIsNamedPerInstance(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	ints := entity.Must(entity.New[gauge[int]](db))
-	checkMistakes[gauge[string]](t, dbtest.ErrorOf(entity.New[gauge[string]](db)), mistake{"EDD-9031", ""})
-	texts := entity.Must(entity.New[gauge[string]](db, entity.Named("TextGauge")))
-	require.Equal(t, "$app#v1#gauge", engine.Of(ints).Schema.Prefix)
-	require.Equal(t, "$app#v1#textgauge", engine.Of(texts).Schema.Prefix)
-
-	checkMistakes[gauge[string]](t, dbtest.ErrorOf(entity.New[gauge[string]](db, entity.Named("text gauge"))), mistake{"EDD-9003", theKey})
+	table, o, texts := &schema.Table{Name: "t"}, options, reflect.TypeFor[gauge[string]]()
+	require.NoError(t, declaretest.Declare(table, reflect.TypeFor[gauge[int]](), o))
+	checkMistakes[gauge[string]](t, declaretest.Declare(table, texts, o), mistake{"EDD-9031", ""})
+	o.Name = "TextGauge"
+	require.NoError(t, declaretest.Declare(table, texts, o))
+	require.Equal(t, "$app#v1#gauge", schemaOf[gauge[int]](t).Prefix)
+	require.Equal(t, "$app#v1#textgauge", entity.Must(schema.Build(texts, o)).Prefix)
+	o.Name = "text gauge"
+	checkMistakes[gauge[string]](t, declaretest.Declare(table, texts, o), mistake{"EDD-9003", theKey})
 	refused[gauge[chan int]](t, "EDD-9052", "Value")
 }
 

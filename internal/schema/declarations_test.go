@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
@@ -121,7 +120,7 @@ var known = declaretest.Types{
 	"json.Number": reflect.TypeFor[json.Number](), "attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
 	"time.Duration": reflect.TypeFor[time.Duration](), "red": reflect.TypeFor[red](), "level": reflect.TypeFor[level](),
 	"name": reflect.TypeFor[name](), "moment": reflect.TypeFor[moment](), "stamp": reflect.TypeFor[stamp](), "Tree": reflect.TypeFor[family](),
-	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
+	"uid": reflect.TypeFor[uid](), "hue": reflect.TypeFor[hue](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }
 
 func TestDeclarations(t *testing.T) {
@@ -479,8 +478,7 @@ func TestFeature_ReachesItsOwnPackageThroughTheSchema(t *testing.T) {
 		ID   string     `dynamodbav:"id"`
 		Used int        `dynamodbav:"used"`
 	}
-	store := entity.Must(entity.New[metered](open(t)))
-	s := engine.Of(store).Schema
+	s := schemaOf[metered](t)
 	q, ok := schema.Feature[*quotaPlan](s)
 	require.True(t, ok)
 	require.Same(t, s.Attr("used"), q.attr)

@@ -109,10 +109,12 @@ func specOf(t *testing.T, prefix string) tables.Spec {
 	return tables.Of(db)
 }
 
-// The files were compared by hand with the references of AWS::DynamoDB::Table and aws_dynamodb_table.
+// The files were compared by hand with the references of AWS::DynamoDB::Table and aws_dynamodb_table. spec.txt is what they are written of.
 func TestTexts_AreWrittenAsTheirToolsReadThem(t *testing.T) {
 	t.Parallel()
+	require.Empty(t, tables.Of(entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
 	spec := specOf(t, "prod-")
+	goldentest.Check(t, "spec.txt", spec.String())
 	for file, write := range map[string]func(tables.Spec) ([]byte, error){"cloudformation.json": iac.CloudFormation, "terraform.tf.json": iac.Terraform} {
 		got, again := entity.Must(write(spec)), entity.Must(write(spec))
 		require.Equal(t, string(got), string(again))

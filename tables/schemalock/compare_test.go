@@ -452,6 +452,8 @@ var mutations = map[string]modelChange{
 	"time as number":     {person, tags("Created", `dynamodbav:"created" entity:"created_at,time=unix"`), "!attribute created"},
 	"number of time":     {reading, tags("Expires", `dynamodbav:"expiration_time,omitempty" entity:"time=unix"`), "!attribute expiration_time"},
 	"what is counted":    {reading, tags("Timestamp", `dynamodbav:"timestamp_ms" entity:"time=unix"`), "!index day sort\n!attribute timestamp_ms"},
+	"default":            {person, tags("Team", `dynamodbav:"team,omitempty" entity:"default=core"`), ""},
+	"generated id":       {person, tags("Email", `dynamodbav:"email,omitempty" entity:"secret,id=ulid"`), ""},
 	"context added":      {writer, tags("Name", `dynamodbav:"name" entity:"required,context=actor"`), "attribute name"},
 	"context renamed":    {witness, tags("Name", `dynamodbav:"name" entity:"required,context=user"`), "attribute name"},
 	"context dropped":    {witness, tags("Name", `dynamodbav:"name" entity:"required"`), "!attribute name"},

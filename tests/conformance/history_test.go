@@ -290,6 +290,10 @@ func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
 	require.Len(t, list, 2)
 	require.Equal(t, "later", list[0].Item.Name)
 	require.Equal(t, old, list[1])
+	pages := b.bin.List(key, entity.Limit(1))
+	next := entity.Must(pages.Page(t.Context(), "")).Next
+	require.Equal(t, list[1:], entity.Must(pages.Page(t.Context(), next)).Items)
+	require.ErrorIs(t, dbtest.ErrorOf(b.bin.List(as[T](hero), entity.Limit(1)).Page(t.Context(), next)), entity.ErrInvalidCursor)
 
 	got := entity.Must(b.bin.RestoreCopy(t.Context(), list[1]))
 	require.Equal(t, "N", got.Name)
@@ -339,25 +343,4 @@ func expiredCopies[T any](t *testing.T, b *bench[T]) {
 	require.NoError(t, dbtest.ErrorOf(b.s.Create(t.Context(), as[T](other))), "a reserved value is free when the copy has expired, removed or not")
 	p.Email = "own-" + p.Email
 	b.OK(b.s.Create(t.Context(), as[T](p)))
-}
-
-func TestBin_ListIsPagedAndFiltered(t *testing.T) {
-	type T = u1VNoneSFree
-	b, key := newBench[T](t), as[T](hero)
-	for _, name := range []string{"a", "b", "c"} {
-		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
-		b.remove(hero)
-		b.Clock.Move(time.Second)
-	}
-	var names []string
-	for _, page := range dbtest.Pages(t, b.bin.List(key, entity.Limit(1))) {
-		for _, c := range page {
-			names = append(names, c.Item.Name)
-		}
-	}
-	require.Equal(t, []string{"c", "b", "a"}, names)
-	one := entity.Must(b.bin.List(key, entity.Filter(entity.Eq(&b.f.Name, "b"))).One(t.Context()))
-	require.Equal(t, "b", one.Item.Name)
-	page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), ""))
-	require.ErrorIs(t, dbtest.ErrorOf(b.bin.List(as[T](Person{ID: "p-2"}), entity.Limit(1)).Page(t.Context(), page.Next)), entity.ErrInvalidCursor)
 }

@@ -63,7 +63,6 @@ func (l *lab) merged(names []string, desc bool, opts ...entity.QueryOption) []in
 }
 
 func TestQueryAny_ReadsPartitionsInOneOrder(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.spread(t, 60)
 	e := entity.Fields[task]()
@@ -99,7 +98,6 @@ func TestQueryAny_ReadsPartitionsInOneOrder(t *testing.T) {
 }
 
 func TestQueryAny_Refuses(t *testing.T) {
-	t.Parallel()
 	l, many := newLab(t), make([]task, 101)
 	for i := range many {
 		many[i].Status = fmt.Sprint("s", i)
@@ -150,7 +148,6 @@ func TestQueryAny_Refuses(t *testing.T) {
 
 // Each partition is asked for its share, and not again unless more of it is needed.
 func TestQueryAny_ReadsNoMoreThanItNeeds(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	var all []task
 	for i := range 40 {
@@ -190,7 +187,6 @@ func taskPlace(v task) string     { return fmt.Sprintf("$r#v1#task#%s $r#v1#task
 func errandPlace(v errand) string { return "$r#v1#errand#" + v.ID + " $r#v1#errand" }
 
 func TestGetCollection_VisitsEveryTypeInTheOrderOfTheKey(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	want := l.mixed(t)
 	require.Len(t, want, 20)
@@ -233,7 +229,6 @@ type halt struct {
 
 // What one entity has in a partition of the table is read together with its neighbours.
 func TestGetCollection_EndsWithAnErrorOrWithErrStop(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.mixed(t)
 	failure, n, q := errors.New("enough"), 0, l.byOwner.Query(task{Owner: "ada"})
@@ -269,7 +264,6 @@ func TestGetCollection_EndsWithAnErrorOrWithErrStop(t *testing.T) {
 }
 
 func TestGetCollection_RefusesPartsWithFunctions(t *testing.T) {
-	t.Parallel()
 	l, other := newLab(t), newLab(t)
 	visit := func(task) error { return nil }
 	for _, c := range []struct {
@@ -375,7 +369,6 @@ func TestRange_NothingIsAskedBeyondTheLastItem(t *testing.T) {
 
 // The previous page ends right before the first item of the page, whatever was written in between.
 func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
-	t.Parallel()
 	random, l := seeded(t), newLab(t)
 	for range rounds {
 		project, there := string(rune('a'+random.IntN(26))), map[int]bool{}
@@ -436,7 +429,6 @@ func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 
 // Random turns of pages of random sizes under random bounds: each page is the next piece of the whole query in its direction.
 func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
-	t.Parallel()
 	random, l := seeded(t), newLab(t)
 	l.fill(25)
 	l.spread(t, 30)
@@ -489,7 +481,6 @@ func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
 
 // What going back costs: one request where one is enough.
 func TestPrev_CostsOneRequest(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.fill(30)
 	q := l.tasks.Query(task{Project: "p"}, entity.Limit(5))
@@ -505,7 +496,6 @@ func TestPrev_CostsOneRequest(t *testing.T) {
 }
 
 func TestPrev_ScansHaveNone(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.fill(9)
 	scan := l.tasks.Scan(entity.Limit(3))
@@ -516,7 +506,6 @@ func TestPrev_ScansHaveNone(t *testing.T) {
 
 // A cursor works for its query only, in both directions.
 func TestPrev_IsBoundToTheQuery(t *testing.T) {
-	t.Parallel()
 	for _, key := range [][]byte{nil, []byte("0123456789abcdef")} {
 		l := newLab(t, func(c *entity.Config) { c.CursorKey = key })
 		l.fill(9)

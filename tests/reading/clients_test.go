@@ -109,6 +109,7 @@ type reading struct {
 // cached opens a bench whose reads go through a cache.
 func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Series[reading]) {
 	t.Helper()
+	dbtest.Parallel(t)
 	c := &cache{calls: map[string]int{}}
 	l := &lab{Bench: dbtest.Open(t, func(cfg *entity.Config) { cfg.ReadClient = c })}
 	c.Client = l.Raw
@@ -121,7 +122,6 @@ func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Ser
 
 // Eventually consistent reads go to ReadClient, and nothing else does: an old answer of it changes no write.
 func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
-	t.Parallel()
 	l, c, accounts, readings := cached(t)
 	ctx, key, a := l.Ctx, account{ID: "a"}, entity.Fields[account]()
 	byPlan := entity.Must(accounts.Index("byPlan"))
@@ -227,7 +227,6 @@ func ignore(err, class error) error {
 
 // A DB with another client has the same declarations, and sends everything through that client.
 func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
-	t.Parallel()
 	l, c, accounts, _ := cached(t)
 	other := &cache{Client: l.Raw, calls: map[string]int{}}
 	tenant := l.DB.WithClient(other)

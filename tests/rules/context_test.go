@@ -58,8 +58,7 @@ func fromContext(ctx context.Context, name string) (string, bool) {
 func withActors(c *entity.Config) { c.FromContext = fromContext }
 
 func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[deed](t, withActors)
+	b, store := opened[deed](t, withActors)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	key, f, n := deed{ID: "d1"}, entity.Fields[deed](), 0
 	who := func() context.Context { n++; return as(b.Ctx, fmt.Sprintf("actor-%d", n), fmt.Sprintf("reason-%d", n)) }
@@ -103,8 +102,7 @@ func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
 }
 
 func TestContext_SingleRequestsCostTheSame(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[slip](t, withActors)
+	b, store := opened[slip](t, withActors)
 	ctx, key, f := as(b.Ctx, "a", "r"), slip{ID: "s1"}, entity.Fields[slip]()
 	is := func(v slip, err error) {
 		t.Helper()
@@ -172,8 +170,7 @@ func TestContext_ValuesAreValidatedBeforeAnyRequest(t *testing.T) {
 }
 
 func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[deed](t, withActors)
+	b, store := opened[deed](t, withActors)
 	key, f := deed{ID: "d1"}, entity.Fields[deed]()
 	b.OK(store.Create(as(b.Ctx, "a", ""), deed{ID: "d1", Number: "n1"}))
 	single := dbtest.Declare[slip](t, b.DB)
@@ -208,8 +205,7 @@ func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
 
 // A repetition under the token of a caller is the same write only with the same actor.
 func TestContext_BelongsToACallWithAToken(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[slip](t, withActors)
+	b, store := opened[slip](t, withActors)
 	call := func(actor string) error {
 		return b.DB.TransactWithToken(as(b.Ctx, actor, ""), entity.Token{ID: "call-1"}, store.Op().Put(slip{ID: "s1"}))
 	}
@@ -221,31 +217,19 @@ func TestContext_BelongsToACallWithAToken(t *testing.T) {
 
 // What an upgrade gives a field with the role is stored, in its type: it was another's before.
 func TestContext_AnUpgradeSaysWhoMadeAnEarlierState(t *testing.T) {
-	t.Parallel()
-	type before struct {
-		_  entity.Key `name:"Paper" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		By int        `dynamodbav:"by"`
-	}
-	type paper struct {
-		_     entity.Key `name:"Paper" pk:"$#{id}" sk:"$" payload:"2"`
-		ID    string     `dynamodbav:"id"`
-		Title string     `dynamodbav:"title,omitempty"`
-		By    string     `dynamodbav:"by" entity:"context=actor"`
-	}
-	b, old := dbtest.OpenStore[before](t, withActors)
-	store := dbtest.Declare[paper](t, b.Open(b.Client), entity.Upgrade(1, func(o before) (paper, error) {
+	b, old := opened[scroll](t, withActors)
+	store := dbtest.Declare[parchment](t, b.Open(b.Client), entity.Upgrade(1, func(o scroll) (parchment, error) {
 		if o.By == 0 {
-			return paper{ID: o.ID}, nil
+			return parchment{ID: o.ID}, nil
 		}
-		return paper{ID: o.ID, By: fmt.Sprint("user-", o.By)}, nil
+		return parchment{ID: o.ID, By: fmt.Sprint("user-", o.By)}, nil
 	}))
-	b.OK(old.Create(b.Ctx, before{ID: "1", By: 7}))
-	b.OK(old.Create(b.Ctx, before{ID: "2"}))
+	b.OK(old.Create(b.Ctx, scroll{ID: "1", By: 7}))
+	b.OK(old.Create(b.Ctx, scroll{ID: "2"}))
 	for id, by := range map[string]string{"1": "user-7", "2": ""} {
-		require.Equal(t, by, entity.Must(store.Get(b.Ctx, paper{ID: id}, entity.Consistent())).By)
+		require.Equal(t, by, entity.Must(store.Get(b.Ctx, parchment{ID: id}, entity.Consistent())).By)
 	}
-	v := entity.Must(store.Update(as(b.Ctx, "ann", ""), paper{ID: "1"}, entity.Set(&entity.Fields[paper]().Title, "T")))
+	v := entity.Must(store.Update(as(b.Ctx, "ann", ""), parchment{ID: "1"}, entity.Set(&entity.Fields[parchment]().Title, "T")))
 	require.Equal(t, "ann", v.By)
 }
 
@@ -257,8 +241,7 @@ func TestContext_NeedsTheFunctionOfTheConfiguration(t *testing.T) {
 }
 
 func TestChanges_OfADelete(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[deed](t, withActors)
+	b, store := opened[deed](t, withActors)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	key, f, ctx := deed{ID: "d1"}, entity.Fields[deed](), as(b.Ctx, "a", "")
 	b.OK(store.Create(ctx, deed{ID: "d1", Number: "n1", State: "open"}))
@@ -290,32 +273,21 @@ func TestChanges_OfADelete(t *testing.T) {
 	require.Contains(t, store.Op().Delete(key, entity.Set(&f.State, "x")).String(), `SET state = "x"`)
 }
 
-// keepsake reserves its unique value.
-type keepsake struct {
-	_ entity.Key           `name:"Keepsake" pk:"$#{id}" sk:"$"`
-	_ lifecycle.SoftDelete `unique:"reserve"`
-	_ unique.Constraint    `name:"number" fields:"number"`
-
-	ID     string `dynamodbav:"id"`
-	Number string `dynamodbav:"number"`
-	Note   string `dynamodbav:"note"`
-}
-
 func TestChanges_ThatNothingKeeps(t *testing.T) {
 	t.Parallel()
-	b := dbtest.Open(t, withActors)
-	slips, leaflets, kept := dbtest.Declare[slip](t, b.DB), dbtest.Declare[leaflet](t, b.DB), dbtest.Declare[keepsake](t, b.DB)
-	f, g := entity.Fields[slip](), entity.Fields[keepsake]()
+	b := dbtest.Open(t, withActors, func(c *entity.Config) { c.TTL = "ends" })
+	slips, pages, kept := dbtest.Declare[slip](t, b.DB), dbtest.Declare[page](t, b.DB), dbtest.Declare[bulky](t, b.DB)
+	f, g := entity.Fields[slip](), entity.Fields[bulky]()
 	for what, x := range map[string]struct {
 		code string
 		err  error
 	}{
 		"no feature":       {"EDD-9108", slips.Delete(b.Ctx, slip{ID: "s"}, entity.Set(&f.State, "x"))},
-		"only an expiry":   {"EDD-9108", leaflets.Delete(b.Ctx, leaflet{ID: "s"}, entity.Set(&entity.Fields[leaflet]().State, "x"))},
-		"a key":            {"EDD-9104", kept.Delete(b.Ctx, keepsake{ID: "s"}, entity.Set(&g.ID, "x"))},
-		"a reserved value": {"EDD-9104", kept.Delete(b.Ctx, keepsake{ID: "s"}, entity.Set(&g.Number, "x"))},
+		"only an expiry":   {"EDD-9108", pages.Delete(b.Ctx, page{ID: "s"}, entity.Set(&entity.Fields[page]().Title, "x"))},
+		"a key":            {"EDD-9104", kept.Delete(b.Ctx, bulky{ID: "s"}, entity.Set(&g.ID, "x"))},
+		"a reserved value": {"EDD-9104", kept.Delete(b.Ctx, bulky{ID: "s"}, entity.Set(&g.Mail, "x"))},
 		"a reserved value of a restore": {"EDD-9104", func() error {
-			_, err := entity.Must(lifecycle.Of(kept)).Restore(b.Ctx, keepsake{ID: "s"}, entity.Set(&g.Number, "x"))
+			_, err := entity.Must(lifecycle.Of(kept)).Restore(b.Ctx, bulky{ID: "s"}, entity.Set(&g.Mail, "x"))
 			return err
 		}()},
 	} {
@@ -324,42 +296,19 @@ func TestChanges_ThatNothingKeeps(t *testing.T) {
 	require.Empty(t, b.Sent())
 }
 
-// leaflet expires.
-type leaflet struct {
-	_ entity.Key    `name:"Leaflet" pk:"$#{id}" sk:"$"`
-	_ lifecycle.TTL `attr:"_ttl" after:"1h"`
-
-	ID    string `dynamodbav:"id"`
-	State string `dynamodbav:"state"`
-}
-
-// record has every feature that takes part in a Delete.
-type record struct {
-	_ entity.Key           `name:"Record" pk:"$#{id}" sk:"$"`
-	_ lifecycle.SoftDelete `ttl:"30d"`
-	_ versioned.Retain     `ttl:"90d"`
-	_ unique.Constraint    `name:"number" fields:"number"`
-
-	ID      string `dynamodbav:"id"`
-	Number  string `dynamodbav:"number"`
-	State   string `dynamodbav:"state"`
-	Version int64  `dynamodbav:"version" entity:"version"`
-}
-
 func TestIfPresent_AMissingItemIsASuccess(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[leaflet](t)
-	key, f := leaflet{ID: "l1"}, entity.Fields[leaflet]()
-	missing, old := false, leaflet{State: "?"}
+	b, store := opened[page](t)
+	key, f := page{ID: "l1"}, entity.Fields[page]()
+	missing, old := false, page{Title: "?"}
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing)))
 	require.True(t, missing)
 	require.Equal(t, []string{"DeleteItem", "GetItem"}, b.Operations(), "the first refusal without an item is read for one")
-	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(nil), entity.If(entity.Eq(&f.State, "open")), entity.Returning(&old)))
+	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(nil), entity.If(entity.Eq(&f.Title, "open")), entity.Returning(&old)))
 	require.Zero(t, old, "there was no item, whatever is required of one")
 	require.ErrorIs(t, store.Delete(b.Ctx, key), entity.ErrNotFound)
 
-	made := entity.Must(store.Create(b.Ctx, leaflet{ID: "l1", State: "open"}))
-	require.ErrorIs(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), entity.If(entity.Eq(&f.State, "closed"))), entity.ErrConditionFailed)
+	made := entity.Must(store.Create(b.Ctx, page{ID: "l1", Title: "open"}))
+	require.ErrorIs(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), entity.If(entity.Eq(&f.Title, "closed"))), entity.ErrConditionFailed)
 	require.True(t, missing, "nothing was deleted")
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), entity.Returning(&old)))
 	require.False(t, missing)
@@ -369,24 +318,23 @@ func TestIfPresent_AMissingItemIsASuccess(t *testing.T) {
 	require.Equal(t, []string{"DeleteItem"}, b.Operations(), "it costs what a Delete costs")
 	require.Empty(t, b.Items())
 
-	b.OK(store.Create(b.Ctx, leaflet{ID: "l1"}))
+	b.OK(store.Create(b.Ctx, page{ID: "l1"}))
 	b.Clock.Move(2 * time.Hour)
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing)))
 	require.True(t, missing, "an item that has expired is not there")
 	for range 2 {
-		require.NoError(t, store.Delete(b.Ctx, leaflet{ID: "l2"}, entity.IfPresent(&missing), entity.Idempotent()))
+		require.NoError(t, store.Delete(b.Ctx, page{ID: "l2"}, entity.IfPresent(&missing), entity.Idempotent()))
 		require.True(t, missing)
 	}
 }
 
 func TestIfPresent_WithFeatures(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[record](t)
-	key, missing := record{ID: "r1"}, false
+	b, store := opened[bulky](t)
+	key, missing := bulky{ID: "r1"}, false
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), versioned.AnyVersion()))
 	require.True(t, missing)
 	require.Empty(t, b.Items(), "nothing is written")
-	b.OK(store.Create(b.Ctx, record{ID: "r1", Number: "n1"}))
+	b.OK(store.Create(b.Ctx, bulky{ID: "r1", Mail: "n1"}))
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), versioned.AnyVersion()))
 	require.False(t, missing)
 	stored := len(b.Items())
@@ -396,16 +344,15 @@ func TestIfPresent_WithFeatures(t *testing.T) {
 }
 
 func TestIfPresent_InATransaction(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[record](t)
+	b, store := opened[bulky](t)
 	missing := [2]bool{}
 	ops := func() []entity.Op {
 		return []entity.Op{
-			store.Op().Delete(record{ID: "r1"}, entity.IfPresent(&missing[0]), versioned.AnyVersion()),
-			store.Op().Delete(record{ID: "r2"}, entity.IfPresent(&missing[1]), versioned.AnyVersion()), store.Op().Put(record{ID: "r3", State: "put"}),
+			store.Op().Delete(bulky{ID: "r1"}, entity.IfPresent(&missing[0]), versioned.AnyVersion()),
+			store.Op().Delete(bulky{ID: "r2"}, entity.IfPresent(&missing[1]), versioned.AnyVersion()), store.Op().Put(bulky{ID: "r3", Team: "put"}),
 		}
 	}
-	b.OK(store.Create(b.Ctx, record{ID: "r1", Number: "n1"}))
+	b.OK(store.Create(b.Ctx, bulky{ID: "r1", Mail: "n1"}))
 	require.NoError(t, b.DB.Transact(b.Ctx, ops()...))
 	require.Equal(t, [2]bool{false, true}, missing)
 	require.NoError(t, b.DB.Transact(b.Ctx, ops()...))
@@ -413,29 +360,28 @@ func TestIfPresent_InATransaction(t *testing.T) {
 
 	transact := func() func(faults.Request) bool { return dbtest.First(dbtest.Is("TransactWriteItems")) }
 	other := b.Open(b.Raw)
-	quiet := dbtest.Declare[record](t, other)
+	quiet := dbtest.Declare[bulky](t, other)
 	require.NoError(t, b.Overtake(transact(), func() error { return b.DB.Transact(b.Ctx, ops()...) }, func() {
-		b.OK(quiet.Create(b.Ctx, record{ID: "r2", Number: "n2"}))
+		b.OK(quiet.Create(b.Ctx, bulky{ID: "r2", Mail: "n2"}))
 	}))
 	require.Equal(t, [2]bool{true, false}, missing, "an item that came meanwhile is deleted, too")
-	b.OK(entity.Must(lifecycle.Of(quiet)).Restore(b.Ctx, record{ID: "r1"}))
+	b.OK(entity.Must(lifecycle.Of(quiet)).Restore(b.Ctx, bulky{ID: "r1"}))
 	require.NoError(t, b.Overtake(transact(), func() error { return b.DB.Transact(b.Ctx, ops()...) }, func() {
-		require.NoError(t, quiet.Delete(b.Ctx, record{ID: "r1"}, versioned.AnyVersion()))
+		require.NoError(t, quiet.Delete(b.Ctx, bulky{ID: "r1"}, versioned.AnyVersion()))
 	}))
 	require.Equal(t, [2]bool{true, true}, missing, "an item that went meanwhile is missing")
 }
 
 // A Delete whose answer was lost is ambiguous with the option, too: a second one could remove an item created since.
 func TestIfPresent_LostAnswers(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[leaflet](t)
+	b, store := opened[page](t)
 	missing := true
-	b.OK(store.Create(b.Ctx, leaflet{ID: "l1"}))
+	b.OK(store.Create(b.Ctx, page{ID: "l1"}))
 	b.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
-	require.True(t, entity.IsAmbiguous(store.Delete(b.Ctx, leaflet{ID: "l1"}, entity.IfPresent(&missing))))
+	require.True(t, entity.IsAmbiguous(store.Delete(b.Ctx, page{ID: "l1"}, entity.IfPresent(&missing))))
 	require.True(t, missing, "it is not known")
 	b.Wire.Inject(faults.Nth(1, faults.Throttle, "DeleteItem"))
-	b.OK(store.Create(b.Ctx, leaflet{ID: "l1"}))
-	require.NoError(t, store.Delete(b.Ctx, leaflet{ID: "l1"}, entity.IfPresent(&missing)))
+	b.OK(store.Create(b.Ctx, page{ID: "l1"}))
+	require.NoError(t, store.Delete(b.Ctx, page{ID: "l1"}, entity.IfPresent(&missing)))
 	require.False(t, missing)
 }

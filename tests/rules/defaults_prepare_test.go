@@ -88,8 +88,7 @@ func (h *hook) calls() int { return len(h.prepared) }
 type callKey struct{}
 
 func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	for name, write := range map[string]func(context.Context, article) (article, error){
 		"Create": func(ctx context.Context, v article) (article, error) { return store.Create(ctx, v) },
 		"Put":    func(ctx context.Context, v article) (article, error) { return store.Put(ctx, v) },
@@ -154,8 +153,7 @@ func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
 }
 
 func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	h := &hook{}
 	v := entity.Must(store.Create(b.Ctx, article{Title: "A", hook: h}))
 	v.hook = h
@@ -171,8 +169,7 @@ func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
 }
 
 func TestPrepare_AnErrorEndsTheCallBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	h := &hook{err: errPrepare}
 	v := article{Title: "A", hook: h}
 	op := store.Op().Create(v)
@@ -205,8 +202,7 @@ func TestPrepare_AnErrorEndsTheCallBeforeAnyRequest(t *testing.T) {
 }
 
 func TestPrepare_IsNotCalledForPrinting(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	h := &hook{}
 	v := article{Title: "A", ID: "i", hook: h}
 	create, batch := store.Op().Create(v), store.Op().BatchPut(v)
@@ -235,8 +231,7 @@ func TestPrepare_IsNotCalledForPrinting(t *testing.T) {
 
 // An operation is a value: what the caller does to its own later does not change it.
 func TestPrepare_TheOperationKeepsItsValue(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	v := article{Title: "A", Tags: []string{"a"}, hook: &hook{}}
 	op := store.Op().Create(v)
 	v.Tags[0] = "changed"
@@ -244,27 +239,19 @@ func TestPrepare_TheOperationKeepsItsValue(t *testing.T) {
 	require.Equal(t, []string{"A"}, op.Result().Tags)
 }
 
-// byValue has the method with a value receiver, secretive a secret field.
-type (
-	byValue struct {
-		_     entity.Key `name:"ByValue" pk:"$#{id}"`
-		ID    string     `dynamodbav:"id"`
-		calls *int
-	}
-	secretive struct {
-		_     entity.Key `name:"Secretive" pk:"$#{id}"`
-		ID    string     `dynamodbav:"id"`
-		Token string     `dynamodbav:"token" entity:"secret"`
-	}
-)
+// byValue has the method with a value receiver, and a secret.
+type byValue struct {
+	_       entity.Key `name:"ByValue" pk:"$#{id}"`
+	ID      string     `dynamodbav:"id"`
+	Token   string     `dynamodbav:"token" entity:"secret"`
+	prepare func() error
+}
 
-func (v byValue) Prepare(context.Context) error  { *v.calls++; return nil }
-func (*secretive) Prepare(context.Context) error { return errPrepare }
+func (v byValue) Prepare(context.Context) error { return v.prepare() }
 
 func TestPrepare_OfAStructWithASecretHidesItsError(t *testing.T) {
-	t.Parallel()
-	_, store := dbtest.OpenStore[secretive](t)
-	_, err := store.Create(t.Context(), secretive{ID: "x"})
+	_, store := opened[byValue](t)
+	_, err := store.Create(t.Context(), byValue{ID: "x", prepare: func() error { return errPrepare }})
 	require.ErrorIs(t, err, errPrepare)
 	require.NotContains(t, err.Error(), "ada@example.org")
 	require.ErrorContains(t, err, "EDD-9180")
@@ -278,16 +265,15 @@ type reading struct {
 	ID    string    `dynamodbav:"id"`
 	At    time.Time `dynamodbav:"at"`
 	Value int       `dynamodbav:"value" entity:"append"`
+	Note  string    `dynamodbav:"note" entity:"append"`
 	Owner string    `dynamodbav:"owner,omitempty"`
+	Log   []string  `dynamodbav:"log,omitempty"`
 }
 
 func (r *reading) Prepare(context.Context) error { r.Value, r.Owner = 99, "ada"; return nil }
 
 func TestPrepare_OfASeriesIsForUpserts(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	series := entity.Must(timeseries.New[reading](b.DB))
-	b.CreateTables()
+	b, series := following[reading](t)
 	b.OK(series.Append(b.Ctx, reading{ID: "x", At: dbtest.Start, Value: 1}))
 	b.OK(series.AppendAll(b.Ctx, []reading{{ID: "x", At: dbtest.Start.Add(time.Second), Value: 2}}))
 	b.OK(b.DB.Transact(b.Ctx, series.Op().Append(reading{ID: "x", At: dbtest.Start.Add(2 * time.Second), Value: 3})))
@@ -315,15 +301,15 @@ func TestCompleted_KeysInLowerCase(t *testing.T) {
 
 	b, values := dbtest.OpenStore[byValue](t, lower)
 	calls := 0
-	b.OK(values.Put(b.Ctx, byValue{ID: "x", calls: &calls}))
-	require.ErrorIs(t, dbtest.ErrorOf(values.Put(b.Ctx, byValue{ID: "X", calls: &calls})), entity.ErrKeyCase)
+	count := func() error { calls++; return nil }
+	b.OK(values.Put(b.Ctx, byValue{ID: "x", prepare: count}))
+	require.ErrorIs(t, dbtest.ErrorOf(values.Put(b.Ctx, byValue{ID: "X", prepare: count})), entity.ErrKeyCase)
 	require.Equal(t, 2, calls, "a Prepare method of the value is called too")
 }
 
 // Complete calls Prepare as a write does: with the context of the call, on a copy; its error is that of Complete.
 func TestComplete_CallsPrepare(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
+	b, store := opened[article](t)
 	given := article{Title: "Old Books", Tags: []string{"rare"}, hook: &hook{}}
 	done := entity.Must(store.Complete(context.WithValue(b.Ctx, callKey{}, "c1"), given))
 	require.Equal(t, []any{"old-books", "draft", []string{"RARE"}, []string{"rare"}}, []any{done.Slug, done.State, done.Tags, given.Tags})

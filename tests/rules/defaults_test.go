@@ -16,7 +16,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
@@ -46,8 +45,7 @@ var defaults = everything{
 }
 
 func TestDefaults_AreOfEveryKind(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[everything](t)
+	b, store := opened[everything](t)
 	given := everything{ID: "x"}
 	stored := entity.Must(store.Create(b.Ctx, given))
 	require.Equal(t, defaults, stored)
@@ -87,8 +85,7 @@ func putBare(b *dbtest.Bench, id string) {
 }
 
 func TestDefaults_ByVerb(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[order](t)
+	b, store := opened[order](t)
 	made := order{Region: "eu", State: "open", Source: "web", Once: 1, Hits: 10}
 	closed := order{Region: "eu", State: "closed", Source: "shop", Once: 5, Hits: 50}
 	bare := order{Region: "eu"}
@@ -154,8 +151,7 @@ func TestDefaults_ByVerb(t *testing.T) {
 }
 
 func TestDefaults_OfAKeyPartAreForWritesOfWholeValues(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[order](t)
+	b, store := opened[order](t)
 	o := entity.Fields[order]()
 	for name, err := range map[string]error{
 		"Get":    dbtest.ErrorOf(store.Get(b.Ctx, order{ID: "x"})),
@@ -168,8 +164,7 @@ func TestDefaults_OfAKeyPartAreForWritesOfWholeValues(t *testing.T) {
 }
 
 func TestDefaults_OfASecretAreHidden(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	db := onPaper(t)
 	store := entity.Must(entity.New[everything](db))
 	require.NotContains(t, store.Op().Create(everything{ID: "x"}).String(), "none")
 	require.NotContains(t, store.Op().Upsert(everything{ID: "x"}).String(), "none")
@@ -177,8 +172,7 @@ func TestDefaults_OfASecretAreHidden(t *testing.T) {
 
 // A nil pointer is stored as NULL where the tag has no omitempty. That is a stored value, which an upsert keeps.
 func TestDefaults_UpsertKeepsNull(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[everything](t)
+	b, store := opened[everything](t)
 	b.PutItem(dbtest.Item{"pk": dbtest.S("$app#v1#everything#x"), "id": dbtest.S("x"), "__edd_e__": dbtest.S("Everything"), "_w": dbtest.S("w"),
 		"count": &types.AttributeValueMemberNULL{Value: true}})
 	v, _, err := store.Upsert(b.Ctx, everything{ID: "x"})
@@ -186,28 +180,6 @@ func TestDefaults_UpsertKeepsNull(t *testing.T) {
 	want := defaults
 	want.Count = nil
 	require.Equal(t, want, v)
-}
-
-// plain is stored as order is.
-type bareOrder struct {
-	_ entity.Key `name:"Order" pk:"$#{region}" sk:"$#{id}"`
-	_ entity.GSI `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{id}"`
-
-	Region string `dynamodbav:"region"`
-	ID     string `dynamodbav:"id" entity:"id=ulid"`
-	State  string `dynamodbav:"state,omitempty"`
-	Source string `dynamodbav:"source" entity:"immutable"`
-	Once   int    `dynamodbav:"once" entity:"set_once"`
-	Hits   int    `dynamodbav:"hits"`
-	Note   string `dynamodbav:"note,omitempty"`
-}
-
-func TestDefaults_AreNotInTheSchemaLock(t *testing.T) {
-	t.Parallel()
-	with, without := entity.Must(entity.Open(nil, entity.Config{Table: "t"})), entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	dbtest.Declare[order](t, with)
-	dbtest.Declare[bareOrder](t, without)
-	require.Equal(t, schemalock.Of(without).String(), schemalock.Of(with).String())
 }
 
 type serial string
@@ -255,8 +227,7 @@ func TestIDs_AreMadeOfTheClockAndNewID(t *testing.T) {
 }
 
 func TestIDs_ByVerb(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t)
+	b, store := opened[ticket](t)
 	old, f := entity.Must(store.Create(b.Ctx, ticket{})), entity.Fields[ticket]()
 
 	put := entity.Must(store.Put(b.Ctx, ticket{ID: old.ID, Note: "put"}))
@@ -292,8 +263,7 @@ func TestIDs_ByVerb(t *testing.T) {
 
 // What a batch did not write comes back with its ids, so that a repetition makes no second item.
 func TestIDs_OfABatchComeBackWithWhatWasNotWritten(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t, dbtest.Attempts(1))
+	b, store := opened[ticket](t, dbtest.Attempts(1))
 	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
 	left, err := store.PutMany(b.Ctx, make([]ticket, 3), entity.Unconditional())
 	b.Wire.Inject(nil)
@@ -310,8 +280,7 @@ func TestIDs_OfABatchComeBackWithWhatWasNotWritten(t *testing.T) {
 
 // One operation makes one item, whatever happens to its requests.
 func TestIDs_ALostAnswerMakesNoSecondItem(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t)
+	b, store := opened[ticket](t)
 	b.Clock.Set(dbtest.Start, time.Millisecond)
 	for _, fault := range []faults.Fault{faults.Lost, faults.Throttle, faults.Twice} {
 		for name, write := range map[string]func(*dbtest.Bench, *entity.Store[ticket]) (ticket, error){
@@ -338,8 +307,7 @@ func TestIDs_ALostAnswerMakesNoSecondItem(t *testing.T) {
 }
 
 func TestIDs_AreRefusedUnderTheCallersToken(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t)
+	b, store := opened[ticket](t)
 	token := entity.Token{ID: b.Table}
 	err := b.DB.TransactWithToken(b.Ctx, token, store.Op().Create(ticket{}))
 	require.Equal(t, "EDD-9182", dbtest.As[*entity.InputError](t, err).Code)
@@ -369,8 +337,7 @@ func TestIDs_NeedAClockThatTheyCanHold(t *testing.T) {
 
 // A completed value has the ids that are stored, so that they can be used before the write.
 func TestComplete_GivesWhatIsWritten(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t)
+	b, store := opened[ticket](t)
 	given := ticket{Note: "n"}
 	done := entity.Must(store.Complete(b.Ctx, given))
 	require.Empty(t, b.Sent(), "nothing is read or written")

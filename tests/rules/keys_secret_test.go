@@ -40,7 +40,6 @@ func silent(t *testing.T, what, text string) {
 }
 
 func TestSecret_NamesInsideAreNotInPlans(t *testing.T) {
-	t.Parallel()
 	s := dbtest.Declare[Patient](t, onPaper(t))
 	f, key := entity.Fields[Patient](), Patient{Clinic: "c", SSN: hush}
 	inside := entity.Attr[string]("scan." + hush + "[0]")
@@ -57,8 +56,7 @@ func TestSecret_NamesInsideAreNotInPlans(t *testing.T) {
 }
 
 func TestSecret_NamesInsideAreNotInErrors(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Patient](t)
+	l, s := opened[Patient](t)
 	key, deep := Patient{Clinic: "c", SSN: hush}, entity.Attr[string]("scan."+hush+".x")
 	for what, changes := range map[string][]entity.UpdateOption{
 		"malformed": {entity.Attr[string]("scan." + hush + "[").Set("x")},
@@ -107,8 +105,7 @@ func TestSecret_NamesInsideAreNotInErrors(t *testing.T) {
 
 // Without a key a page of a key with secret parts is refused before any request; everything but pages is read.
 func TestSecret_CursorNeedsKey(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Patient](t)
+	l, s := opened[Patient](t)
 	for i := range 3 {
 		l.OK(s.Create(t.Context(), Patient{Clinic: "c", SSN: fmt.Sprint(hush, i), Ward: "w", Room: 1}))
 	}
@@ -206,6 +203,7 @@ var noon = time.Date(2026, 4, 22, 12, 0, 0, 123456789, time.UTC)
 // paper is a DB without a database, for plans and mistakes.
 func onPaper(t *testing.T, configure ...func(*entity.Config)) *entity.DB {
 	t.Helper()
+	dbtest.Parallel(t)
 	cfg := entity.Config{Table: "app", Clock: func() time.Time { return noon }, NewID: func() string { return "w-1" }}
 	for _, f := range configure {
 		f(&cfg)

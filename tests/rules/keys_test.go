@@ -79,8 +79,7 @@ func host(n byte) Host {
 
 // Types that marshal themselves as text are stored as text, are key parts, and come back.
 func TestText_IsStoredAndReadBack(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Host](t)
+	l, s := opened[Host](t)
 	h := host(1)
 	h.Owner = UID{0xff}
 	made := entity.Must(s.Create(t.Context(), h))
@@ -124,7 +123,6 @@ func TestText_IsStoredAndReadBack(t *testing.T) {
 }
 
 func TestText_MistakesAreFoundBeforeARequest(t *testing.T) {
-	t.Parallel()
 	s := dbtest.Declare[Host](t, onPaper(t))
 	f, key := entity.Fields[Host](), Host{ID: UID{1}, Addr: netip.MustParseAddr("10.0.0.1")}
 	_, err := s.Query(Host{ID: UID{1}}, entity.Gt(&f.Addr, key.Addr)).Collect(t.Context())
@@ -144,23 +142,15 @@ func TestText_MistakesAreFoundBeforeARequest(t *testing.T) {
 
 // What is stored in another form is read where the type could be stored so before, and is an error elsewhere.
 func TestText_OtherForms(t *testing.T) {
-	t.Parallel()
-	type Form struct {
-		_    entity.Key `name:"Form" pk:"key"`
-		Key  string     `dynamodbav:"key"`
-		ID   UID        `dynamodbav:"id" entity:"text"`
-		Addr netip.Addr `dynamodbav:"addr"`
-		Rank *Rank      `dynamodbav:"rank" entity:"secret"`
-	}
-	l, s := dbtest.OpenStore[Form](t)
-	read := func(more dbtest.Item) (Form, error) {
-		more["key"] = dbtest.S("k")
+	l, s := opened[Clock](t)
+	read := func(more dbtest.Item) (Clock, error) {
+		more["id"] = dbtest.S("k")
 		l.PutItem(more)
-		return s.Get(t.Context(), Form{Key: "k"})
+		return s.Get(t.Context(), Clock{ID: "k"})
 	}
-	got := entity.Must(read(dbtest.Item{"id": &types.AttributeValueMemberB{Value: make([]byte, 16)}, "rank": &types.AttributeValueMemberNULL{Value: true}}))
-	require.Equal(t, Form{Key: "k"}, got)
-	for attr, av := range map[string]types.AttributeValue{"addr": digits(1), "id": dbtest.S("hush-hush"), "rank": dbtest.S("hush-hush")} {
+	got := entity.Must(read(dbtest.Item{"uid": &types.AttributeValueMemberB{Value: make([]byte, 16)}, "rank": &types.AttributeValueMemberNULL{Value: true}}))
+	require.Equal(t, Clock{ID: "k"}, got)
+	for attr, av := range map[string]types.AttributeValue{"addr": digits(1), "uid": dbtest.S("hush-hush"), "rank": dbtest.S("hush-hush")} {
 		_, err := read(dbtest.Item{attr: av})
 		misfit := dbtest.As[*entity.DecodeError](t, err, attr)
 		require.Equal(t, attr, misfit.Attr)
@@ -182,8 +172,7 @@ type Blob struct {
 
 // An array of bytes is a native key of the type binary, stored as attributevalue stores it, in every verb.
 func TestBytes_AnArrayIsABinaryKey(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[Blob](t)
+	b, s := opened[Blob](t)
 	ctx, owner, id := t.Context(), [16]byte{255, 1}, [16]byte{0, 128}
 	var want []Blob
 	for i := range 5 {
@@ -241,16 +230,6 @@ type Beat struct {
 	Value *int   `dynamodbav:"value,omitempty" entity:"append"`
 }
 
-// Undigited is the same, declared as if the clock was a number.
-type Undigited struct {
-	_ entity.Key        `name:"Beat" pk:"$#id_{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"at"`
-
-	ID    string `dynamodbav:"id"`
-	At    int64  `dynamodbav:"at"`
-	Value *int   `dynamodbav:"value,omitempty" entity:"append"`
-}
-
 // Shelf has a bigint in its sort key, Row the same as a number.
 type Shelf struct {
 	_  entity.Key `name:"Shelf" pk:"$#id_{id}" sk:"$#at_{at:038}"`
@@ -270,10 +249,7 @@ func digits(n any) types.AttributeValue { return dbtest.N(fmt.Sprint(n)) }
 
 // Integers in 38 digits are read where they are declared, and are an error where they are not.
 func TestDigits_BigintsOfASharedTable(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t, shared)
-	beats := entity.Must(timeseries.New[Beat](l.DB))
-	l.CreateTables()
+	l, beats := following[Beat](t, shared)
 	times := []int64{1, 999, 1776859200123456788, 1776859200123456789}
 	for _, at := range times[:3] {
 		l.PutItem(dbtest.Item{
@@ -295,9 +271,10 @@ func TestDigits_BigintsOfASharedTable(t *testing.T) {
 	require.Equal(t, times[1:3], read(entity.Between(at, 2, times[2])))
 	require.Equal(t, times[3:], read(entity.Eq(at, times[3])))
 
-	wrong := entity.Must(timeseries.New[Undigited](l.Open(l.Client)))
-	for what, q := range map[string]entity.Query[Undigited]{
-		"all": wrong.History(Undigited{ID: "x"}), "at most": wrong.History(Undigited{ID: "x"}, entity.Le(&entity.Fields[Undigited]().At, 5), entity.Desc(), entity.Limit(1)),
+	// The same, declared as if the clock was a number.
+	wrong := entity.Must(timeseries.New[sample](l.Open(l.Client), entity.Named("Beat")))
+	for what, q := range map[string]entity.Query[sample]{
+		"all": wrong.History(sample{ID: "id_x"}), "at most": wrong.History(sample{ID: "id_x"}, entity.Le(&entity.Fields[sample]().At, 5), entity.Desc(), entity.Limit(1)),
 	} {
 		_, err := q.Collect(t.Context())
 		var misfit *entity.DecodeError
@@ -314,7 +291,7 @@ func TestDigits_BigintsOfASharedTable(t *testing.T) {
 	require.Equal(t, "EDD-9003", dbtest.SchemaCode(dbtest.ErrorOf(timeseries.New[Beat](onPaper(t)))))
 }
 
-// Clock counts in every way that a table of another program may have.
+// Clock counts in every way that a table of another program may have, and has types that marshal themselves as text.
 type Clock struct {
 	_      entity.Key `name:"Clock" pk:"id"`
 	ID     string     `dynamodbav:"id"`
@@ -325,12 +302,14 @@ type Clock struct {
 		At  time.Time  `dynamodbav:"at"`
 		Opt *time.Time `dynamodbav:"opt,unixtime"`
 	} `dynamodbav:"inside"`
+	UID  UID        `dynamodbav:"uid" entity:"text"`
+	Addr netip.Addr `dynamodbav:"addr"`
+	Rank *Rank      `dynamodbav:"rank" entity:"secret"`
 }
 
 // A number that is no time of its unit is an error, whatever its size; none is read as another time.
 func TestDigits_TimesThatDoNotFit(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Clock](t)
+	l, s := opened[Clock](t)
 	huge := []string{strings.Repeat("9", 38), "-9223372036854775808", "9223372036854775808", "253402300800000"}
 	inside := func(name, n string) types.AttributeValue {
 		return &types.AttributeValueMemberM{Value: dbtest.Item{name: digits(n)}}
@@ -349,48 +328,32 @@ func TestDigits_TimesThatDoNotFit(t *testing.T) {
 	}
 }
 
-type Plain struct {
-	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
-	ID    string     `dynamodbav:"id"`
-	Label string     `dynamodbav:"label,omitempty"`
-}
-
-type Labelled struct {
-	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
-	_     entity.GSI `name:"byLabel" index:"gsi1" pk:"$#{label}" sk:"$#{id}"`
-	ID    string     `dynamodbav:"id"`
-	Label string     `dynamodbav:"label,omitempty"`
-}
-
 // A declaration that is ahead of the table is named, by a class and with table and index.
 func TestIndex_ThatTheTableLacks(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t)
-	dbtest.Declare[Plain](t, l.DB)
-	l.CreateTables()
-	s := dbtest.Declare[Labelled](t, l.Open(l.Client))
-	byLabel := entity.Must(s.Index("byLabel"))
+	l := before(t)
+	s := dbtest.Declare[Indexed](t, l.Open(l.Client))
+	byDay := entity.Must(s.Index("byDay"))
 	for what, run := range map[string]func(context.Context) error{
 		"query": func(ctx context.Context) error {
-			return dbtest.ErrorOf(byLabel.Query(Labelled{Label: "x"}).Collect(ctx))
+			return dbtest.ErrorOf(byDay.Query(Indexed{Day: "mon"}).Collect(ctx))
 		},
-		"scan":  func(ctx context.Context) error { return dbtest.ErrorOf(byLabel.Scan().Collect(ctx)) },
-		"count": func(ctx context.Context) error { return dbtest.ErrorOf(byLabel.Query(Labelled{Label: "x"}).Count(ctx)) },
+		"scan":  func(ctx context.Context) error { return dbtest.ErrorOf(byDay.Scan().Collect(ctx)) },
+		"count": func(ctx context.Context) error { return dbtest.ErrorOf(byDay.Query(Indexed{Day: "mon"}).Count(ctx)) },
 	} {
 		l.Operations()
 		err := run(t.Context())
 		require.ErrorIs(t, err, entity.ErrNoIndex, what)
 		require.NotErrorIs(t, err, entity.ErrNoTable, what)
 		no := dbtest.As[*entity.IndexError](t, err, what)
-		require.Equal(t, []any{l.Config.Table, "gsi1", false}, []any{no.Table, no.Index, no.Building}, what)
+		require.Equal(t, []any{l.Config.Table, "gsi2", false}, []any{no.Table, no.Index, no.Building}, what)
 		dbtest.As[smithy.APIError](t, err, "what DynamoDB said stays behind it")
 		require.Contains(t, l.Operations(), "DescribeTable", what)
 	}
 	l.Operations()
-	_ = entity.Must(s.Query(Labelled{ID: "x"}).Collect(t.Context()))
+	_ = entity.Must(s.Query(Indexed{ID: "x"}).Collect(t.Context()))
 	require.Equal(t, []string{"Query"}, l.Operations(), "asked for after a failure only")
-	none := entity.Must(dbtest.Declare[Labelled](t, l.Open(l.Client, func(c *entity.Config) { c.Table += "-none" })).Index("byLabel"))
-	_, err := none.Query(Labelled{Label: "x"}).Collect(t.Context())
+	none := entity.Must(dbtest.Declare[Indexed](t, l.Open(l.Client, func(c *entity.Config) { c.Table += "-none" })).Index("byDay"))
+	_, err := none.Query(Indexed{Day: "mon"}).Collect(t.Context())
 	require.ErrorIs(t, err, entity.ErrNoTable)
 	require.NotErrorIs(t, err, entity.ErrNoIndex)
 }
@@ -433,8 +396,7 @@ func jobs() []Job {
 
 // Items of an index that carries keys alone have the values of their key parts.
 func TestProject_KeyPartsComeBack(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Job](t)
+	l, s := opened[Job](t)
 	all := jobs()
 	for _, j := range all {
 		l.OK(s.Create(t.Context(), j))

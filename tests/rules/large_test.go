@@ -69,8 +69,7 @@ func bloat(b *dbtest.Bench, id string, less int) {
 // Whatever can be stored can be changed and removed: a state that is too large for the history or the copies is left out of them,
 // and the reads of them say so.
 func TestLarge_WhatIsStoredCanBeChangedAndRemoved(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[bulky](t)
+	b, docs := opened[bulky](t)
 	history, deleted := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs))
 	f, ctx, lost := entity.Fields[bulky](), t.Context(), 0
 	sizes := []int{1024, 0}
@@ -140,8 +139,7 @@ func TestLarge_WhatIsStoredCanBeChangedAndRemoved(t *testing.T) {
 
 // An item that expires stores each new state in its history too, for DynamoDB removes it without a trace.
 func TestLarge_AnExpiringItemCanBeChangedByEveryVerb(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[fading](t)
+	b, docs := opened[fading](t)
 	history, f, ctx := entity.Must(versioned.Of(docs)), entity.Fields[fading](), t.Context()
 	for name, write := range map[string]func(fading) error{
 		"update": func(key fading) error { return dbtest.ErrorOf(docs.Update(ctx, key, entity.Remove(&f.Log))) },
@@ -175,37 +173,27 @@ func TestLarge_AnExpiringItemCanBeChangedByEveryVerb(t *testing.T) {
 	}
 }
 
-// grown is an item whose updates are sent without a read, so that only DynamoDB knows its size.
-type grown struct {
-	_ entity.Key `name:"Grown" pk:"$#{id}" sk:"$"`
-
-	ID  string   `dynamodbav:"id"`
-	Log []string `dynamodbav:"log,omitempty"`
-	N   int      `dynamodbav:"n"`
-}
-
 // An update that lets an item grow too large gives ErrTooLarge, and a transaction names the operation.
 func TestLarge_AnUpdateThatGrowsTooLargeIsErrTooLarge(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[grown](t)
-	f, ctx, op := entity.Fields[grown](), t.Context(), docs.Op()
-	key := grown{ID: "large"}
+	b, docs := opened[page](t)
+	f, ctx, op := entity.Fields[page](), t.Context(), docs.Op()
+	key := page{ID: "large"}
 	entity.Must(docs.Create(ctx, key))
-	entity.Must(docs.Create(ctx, grown{ID: "small"}))
+	entity.Must(docs.Create(ctx, page{ID: "small"}))
 	bloat(b, "large", 100)
 	more := entity.ListAppend(&f.Log, strings.Repeat("x", 200))
-	one := entity.Add(&f.N, 1)
+	one := entity.Add(&f.Hits, 1)
 	for name, err := range map[string]error{
 		"Update":            dbtest.ErrorOf(docs.Update(ctx, key, more)),
 		"Update Idempotent": dbtest.ErrorOf(docs.Update(ctx, key, more, entity.Idempotent())),
 		"Upsert":            dbtest.ErrorOf(func() (any, error) { _, _, err := docs.Upsert(ctx, key, more); return nil, err }()),
-		"Modify":            dbtest.ErrorOf(docs.Modify(ctx, key, func(v *grown) error { v.Log = append(v.Log, strings.Repeat("x", 200)); return nil })),
+		"Modify":            dbtest.ErrorOf(docs.Modify(ctx, key, func(v *page) error { v.Log = append(v.Log, strings.Repeat("x", 200)); return nil })),
 	} {
 		require.ErrorIs(t, err, entity.ErrTooLarge, name)
 		require.False(t, entity.IsAmbiguous(err), name)
 		require.Contains(t, dbtest.As[*entity.Error](t, err).Key, "large")
 	}
-	culprit, fine := op.Update(key, more), op.Update(grown{ID: "small"}, one)
+	culprit, fine := op.Update(key, more), op.Update(page{ID: "small"}, one)
 	for name, err := range map[string]error{
 		"Transact":          b.DB.Transact(ctx, fine, culprit),
 		"TransactWithToken": b.DB.TransactWithToken(ctx, entity.Token{ID: "t"}, fine, culprit),
@@ -215,89 +203,67 @@ func TestLarge_AnUpdateThatGrowsTooLargeIsErrTooLarge(t *testing.T) {
 		require.NoError(t, entity.FailureOf(err, fine), name)
 	}
 	entity.Must(docs.Update(ctx, key, one)) // it still fits
-	require.Zero(t, entity.Must(docs.Get(ctx, grown{ID: "small"})).N, "nothing was applied")
-}
-
-// kept is an item with a history and a trash, logged a series with enrichment.
-type kept struct {
-	_ entity.Key           `name:"Kept" pk:"$#{id}" sk:"$"`
-	_ versioned.Retain     ``
-	_ lifecycle.SoftDelete ``
-
-	ID      string    `dynamodbav:"id"`
-	Log     []string  `dynamodbav:"log,omitempty"`
-	N       int       `dynamodbav:"n"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
-}
-
-type logged struct {
-	_ entity.Key        `name:"Logged" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"at"`
-
-	ID   string    `dynamodbav:"id"`
-	At   time.Time `dynamodbav:"at"`
-	Note *string   `dynamodbav:"note,omitempty" entity:"append"`
-	Log  []string  `dynamodbav:"log,omitempty"`
+	require.Zero(t, entity.Must(docs.Get(ctx, page{ID: "small"})).Hits, "nothing was applied")
 }
 
 // Every verb whose result is too large gives ErrTooLarge, and stores nothing.
 func TestLarge_EveryVerbThatGrowsTooLargeIsErrTooLarge(t *testing.T) {
 	t.Parallel()
-	b, ctx, half := dbtest.Open(t), t.Context(), strings.Repeat("x", most/2)
-	docs, plain := dbtest.Declare[kept](t, b.DB), dbtest.Declare[grown](t, b.DB)
-	series := entity.Must(timeseries.New[logged](b.DB))
+	b := dbtest.Open(t, func(c *entity.Config) { c.TTL = "ends" })
+	ctx, half := t.Context(), strings.Repeat("x", most/2)
+	docs, plain := dbtest.Declare[bulky](t, b.DB), dbtest.Declare[page](t, b.DB)
+	series := entity.Must(timeseries.New[reading](b.DB))
 	b.CreateTables()
 	history, deleted := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs))
-	f, l := entity.Fields[kept](), entity.Fields[logged]()
+	f, l := entity.Fields[bulky](), entity.Fields[reading]()
 	change := func(id string, with func(item.Item)) {
 		it := b.Current(id)
 		with(it)
 		b.PutItem(it)
 	}
 
-	entity.Must(plain.Create(ctx, grown{ID: "put"}))
-	entity.Must(docs.Create(ctx, kept{ID: "put too"}))
-	entity.Must(docs.Create(ctx, kept{ID: "revert", Log: []string{half}}))
-	entity.Must(docs.Update(ctx, kept{ID: "revert"}, entity.Remove(&f.Log)))
+	entity.Must(plain.Create(ctx, page{ID: "put"}))
+	entity.Must(docs.Create(ctx, bulky{ID: "put too"}))
+	entity.Must(docs.Create(ctx, bulky{ID: "revert", Log: []string{half}}))
+	entity.Must(docs.Update(ctx, bulky{ID: "revert"}, entity.Remove(&f.Log)))
 	change("revert", func(it item.Item) { it["unknown"] = dbtest.S(half) })
-	entity.Must(docs.Create(ctx, kept{ID: "restore", Log: []string{half}}))
-	require.NoError(t, docs.Delete(ctx, kept{ID: "restore"}))
+	entity.Must(docs.Create(ctx, bulky{ID: "restore", Log: []string{half}}))
+	require.NoError(t, docs.Delete(ctx, bulky{ID: "restore"}))
 	at := dbtest.Start.Truncate(time.Second)
-	entity.Must(series.Append(ctx, logged{ID: "append", At: at}))
-	entity.Must(series.Update(ctx, logged{ID: "append"}, entity.Set(&l.Log, []string{half})))
-	event := func(second int, note string) logged {
-		return logged{ID: "append", At: at.Add(time.Duration(second) * time.Second), Note: &note}
+	entity.Must(series.Append(ctx, reading{ID: "append", At: at}))
+	entity.Must(series.Update(ctx, reading{ID: "append"}, entity.Set(&l.Log, []string{half})))
+	event := func(second int, note string) reading {
+		return reading{ID: "append", At: at.Add(time.Duration(second) * time.Second), Note: note}
 	}
 	whole, more := []string{half, half}, entity.ListAppend(&f.Log, half)
-	copied := entity.Must(deleted.Get(ctx, kept{ID: "restore"}))
+	copied := entity.Must(deleted.Get(ctx, bulky{ID: "restore"}))
 
 	before := b.Items()
 	for name, write := range map[string]func() error{
-		"Put":                func() error { return dbtest.ErrorOf(plain.Put(ctx, grown{ID: "put", Log: whole})) },
-		"Put with a history": func() error { return dbtest.ErrorOf(docs.Put(ctx, kept{ID: "put too", Log: whole})) },
-		"Create":             func() error { return dbtest.ErrorOf(plain.Create(ctx, grown{ID: "new", Log: whole})) },
-		"Revert":             func() error { return dbtest.ErrorOf(history.Revert(ctx, kept{ID: "revert"}, 1)) },
+		"Put":                func() error { return dbtest.ErrorOf(plain.Put(ctx, page{ID: "put", Log: whole})) },
+		"Put with a history": func() error { return dbtest.ErrorOf(docs.Put(ctx, bulky{ID: "put too", Log: whole})) },
+		"Create":             func() error { return dbtest.ErrorOf(plain.Create(ctx, page{ID: "new", Log: whole})) },
+		"Revert":             func() error { return dbtest.ErrorOf(history.Revert(ctx, bulky{ID: "revert"}, 1)) },
 		"Revert, in a transaction": func() error {
-			return b.DB.Transact(ctx, history.Op().Revert(kept{ID: "revert"}, 1), plain.Op().Create(grown{ID: "new"}))
+			return b.DB.Transact(ctx, history.Op().Revert(bulky{ID: "revert"}, 1), plain.Op().Create(page{ID: "new"}))
 		},
-		"Restore":     func() error { return dbtest.ErrorOf(deleted.Restore(ctx, kept{ID: "restore"}, more)) },
+		"Restore":     func() error { return dbtest.ErrorOf(deleted.Restore(ctx, bulky{ID: "restore"}, more)) },
 		"RestoreCopy": func() error { return dbtest.ErrorOf(deleted.RestoreCopy(ctx, copied, more)) },
 		"Restore, in a transaction": func() error {
-			return b.DB.Transact(ctx, plain.Op().Create(grown{ID: "new"}), deleted.Op().Restore(kept{ID: "restore"}, more))
+			return b.DB.Transact(ctx, plain.Op().Create(page{ID: "new"}), deleted.Op().Restore(bulky{ID: "restore"}, more))
 		},
 		"Append":           func() error { return dbtest.ErrorOf(series.Append(ctx, event(1, half))) },
 		"Append alone":     func() error { return dbtest.ErrorOf(series.Append(ctx, event(1, half+half))) },
 		"Append to a past": func() error { return dbtest.ErrorOf(series.Append(ctx, event(-1, half+half))) },
 		"Append, in a transaction": func() error {
-			return b.DB.Transact(ctx, series.Op().Append(event(1, half)), plain.Op().Create(grown{ID: "new"}))
+			return b.DB.Transact(ctx, series.Op().Append(event(1, half)), plain.Op().Create(page{ID: "new"}))
 		},
-		"AppendAll": func() error { return dbtest.ErrorOf(series.AppendAll(ctx, []logged{event(1, half)})) },
+		"AppendAll": func() error { return dbtest.ErrorOf(series.AppendAll(ctx, []reading{event(1, half)})) },
 		"Series.Update": func() error {
-			return dbtest.ErrorOf(series.Update(ctx, logged{ID: "append"}, entity.ListAppend(&l.Log, half)))
+			return dbtest.ErrorOf(series.Update(ctx, reading{ID: "append"}, entity.ListAppend(&l.Log, half)))
 		},
 		"Series.Upsert": func() error {
-			return dbtest.ErrorOf(series.Upsert(ctx, logged{ID: "append"}, entity.ListAppend(&l.Log, half)))
+			return dbtest.ErrorOf(series.Upsert(ctx, reading{ID: "append"}, entity.ListAppend(&l.Log, half)))
 		},
 	} {
 		b.Sent()
@@ -318,6 +284,7 @@ type scroll struct {
 
 	ID      string    `dynamodbav:"id"`
 	Lines   []string  `dynamodbav:"log,omitempty"`
+	By      int       `dynamodbav:"by,omitempty"`
 	Version int64     `dynamodbav:"v" entity:"version"`
 	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
 }
@@ -329,13 +296,13 @@ type parchment struct {
 
 	ID      string    `dynamodbav:"id"`
 	Title   string    `dynamodbav:"title"`
+	By      string    `dynamodbav:"by,omitempty" entity:"context=actor"`
 	Version int64     `dynamodbav:"version" entity:"version"`
 	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
 }
 
 func TestLarge_AStateWithoutItsContentIsReadAfterAnUpgradeAndFromAStream(t *testing.T) {
-	t.Parallel()
-	b, old := dbtest.OpenStore[scroll](t)
+	b, old := opened[scroll](t, withActors)
 	ctx := t.Context()
 	entity.Must(old.Create(ctx, scroll{ID: "a"}))
 	bloat(b, "a", 0)
@@ -402,8 +369,7 @@ func names(t *testing.T, err error, id string) {
 
 // Every read of many items names the one that does not decode, and with SkipUndecodable reads all others.
 func TestUndecodable_IsNamedAndSkippedByEveryReadOfMany(t *testing.T) {
-	t.Parallel()
-	b, docs := dbtest.OpenStore[readable](t)
+	b, docs := opened[readable](t)
 	history, deleted, by := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs)), entity.Must(docs.Index("by"))
 	f, ctx, red, skip := entity.Fields[readable](), t.Context(), readable{Team: "red"}, entity.SkipUndecodable()
 	var keys []readable
@@ -518,10 +484,7 @@ type sample struct {
 
 // The error of a read wraps the first errors and counts the others.
 func TestUndecodable_TheErrorIsBounded(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	samples := entity.Must(timeseries.New[sample](b.DB))
-	b.CreateTables()
+	b, samples := following[sample](t)
 	for i := range 30 {
 		b.OK(samples.Append(t.Context(), sample{ID: "s", At: i + 1}))
 	}

@@ -38,7 +38,7 @@ func (l *lamp) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	return err
 }
 
-// keyed has its sets as maps.
+// keyed has its sets as maps, and a history that expires.
 type keyed struct {
 	_       entity.Key                         `name:"Keyed" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain                   `ttl:"1h"`

@@ -217,15 +217,7 @@ func TestShards_EachCostsARequest(t *testing.T) {
 	// A write costs what it costs without shards.
 	d.OK(d.cards.Update(d.Ctx, of[Loose](Card{Board: "b", ID: 1}), entity.Set(&d.fields.Status, "done")))
 	require.Equal(t, []string{"UpdateItem"}, d.Operations())
-	require.Equal(t, `Query Card: 2 partitions in one order`, strings.SplitN(entity.Must(dbtest.Declare[two](t, d.Open(d.Client)).Index("byStatus")).Query(two{Status: "x"}).String(), "\n", 2)[0])
-}
-
-// two is spread over two partitions.
-type two struct {
-	_      entity.Key `name:"Card" pk:"$#{board}" sk:"$"`
-	_      entity.GSI `name:"byStatus" index:"gsi1" pk:"$#{status}" shards:"2"`
-	Board  string     `dynamodbav:"board"`
-	Status string     `dynamodbav:"status"`
+	require.Equal(t, `Query Card: 4 partitions in one order`, strings.SplitN(query().String(), "\n", 2)[0])
 }
 
 // A fault at each request of a query, in turn, is retried or returned; it never leaves a part out.
@@ -260,10 +252,7 @@ type Probe struct {
 }
 
 func TestShards_OfASeries(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	probes := entity.Must(timeseries.New[Probe](b.DB))
-	b.CreateTables()
+	b, probes := following[Probe](t)
 	for i := range 12 {
 		b.OK(probes.Append(b.Ctx, Probe{ID: strconv.Itoa(i), At: dbtest.Start.Add(time.Duration(i)), State: "on"}))
 	}

@@ -30,7 +30,7 @@ type Followed struct {
 	Day  string `dynamodbav:"day,omitempty"`
 }
 
-// Line is stored in the table that entities call logs.
+// Line is stored in the table that entities call logs. A note, in the default one, has no index.
 type Line struct {
 	_  entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
 	ID string     `dynamodbav:"id"`
@@ -108,25 +108,6 @@ func unprotect(t *testing.T, l *dbtest.Bench) {
 	})
 }
 
-func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t, equipped)
-	dbtest.Declare[Followed](t, l.DB)
-	unprotect(t, l)
-	l.CreateTables()
-	require.NoError(t, tables.Verify(t.Context(), l.DB))
-	got := l.Described(l.Table)
-	require.True(t, *got.DeletionProtectionEnabled)
-	require.True(t, *got.StreamSpecification.StreamEnabled)
-	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)
-	require.Equal(t, [2]int64{3, 4}, [2]int64{*got.ProvisionedThroughput.ReadCapacityUnits, *got.ProvisionedThroughput.WriteCapacityUnits})
-	units := map[string][2]int64{}
-	for _, x := range got.GlobalSecondaryIndexes {
-		units[*x.IndexName] = [2]int64{*x.ProvisionedThroughput.ReadCapacityUnits, *x.ProvisionedThroughput.WriteCapacityUnits}
-	}
-	require.Equal(t, map[string][2]int64{"gsi1": {3, 4}, "gsi2": {5, 6}}, units)
-}
-
 // wide is the spec of a table with indexes that carry so many attributes each.
 func wide(carried ...int) tables.Spec {
 	key := tables.Key{Partition: []tables.Attribute{{Name: "pk", Type: "S"}}}
@@ -161,32 +142,11 @@ func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
 	}
 }
 
-// mute is a client that must not be asked.
-type mute struct {
-	entity.Client
-	t *testing.T
-}
-
-func (m mute) CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
-	m.t.Error("a request was made")
-	return nil, context.Canceled
-}
-
-func (m mute) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	m.t.Error("a request was made")
-	return nil, context.Canceled
-}
-
-// served is a database with a client that must not be asked.
-func served(t *testing.T, table string) *entity.DB {
-	t.Helper()
-	return entity.Must(entity.Open(mute{t: t}, entity.Config{Table: table, Tables: map[string]string{"logs": "x"}}))
-}
-
 func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	t.Parallel()
-	db := served(t, "arn:aws:dynamodb:eu-west-1:123456789012:table/app")
-	dbtest.Declare[Team](t, db)
+	named := entity.Config{Table: "arn:aws:dynamodb:eu-west-1:123456789012:table/app", Tables: map[string]string{"logs": "x"}}
+	db := entity.Must(entity.Open(narrow{}, named))
+	dbtest.Declare[note](t, db)
 	dbtest.Declare[Line](t, db)
 	require.NoError(t, tables.Of(db).Err(), "such a table can be used and verified")
 	for _, err := range []error{tables.Create(t.Context(), db), tables.Of(db).CheckNew()} {
@@ -219,18 +179,6 @@ type Indexed struct {
 	_ entity.GSI `name:"byCity" index:"gsi1" pk:"$#{city}"`
 	_ entity.GSI `name:"byDay" index:"gsi2" pk:"day" sk:"id" project:"keys"`
 	_ entity.GSI `name:"byCityAndDay" index:"gsi3" pk:"$#{city}" sk:"$#{day}"`
-
-	ID   string `dynamodbav:"id"`
-	City string `dynamodbav:"city"`
-	Day  string `dynamodbav:"day"`
-}
-
-// Local is Parcel with a local index, which cannot be added, and a global one.
-type Local struct {
-	_ entity.Key `name:"Parcel" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"byCity" index:"gsi1" pk:"$#{city}"`
-	_ entity.GSI `name:"byDay" index:"gsi2" pk:"day"`
-	_ entity.LSI `name:"local" index:"lsi1" sk:"day"`
 
 	ID   string `dynamodbav:"id"`
 	City string `dynamodbav:"city"`
@@ -296,9 +244,9 @@ func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 func TestAddIndexes_AddsNoneToATableThatDiffersInSomethingElse(t *testing.T) {
 	b := before(t)
 	db := b.Open(b.Client)
-	dbtest.Declare[Local](t, db)
+	dbtest.Declare[Report](t, db) // whose first index has another key, and which has two more
 	differs := dbtest.As[*tables.Error](t, tables.Create(b.Ctx, db, tables.AddIndexes()))
-	require.Len(t, differs.Differences, 2, "the local index and the global one")
+	require.Len(t, differs.Differences, 3)
 	require.Zero(t, b.Wire.Count("UpdateTable"))
 }
 
@@ -343,12 +291,9 @@ func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
 	require.True(t, seen[0].Backfilling)
 }
 
-// plain is a client without UpdateTable.
-type plain struct{ entity.Client }
-
 func TestAddIndexes_MistakesAreFoundBeforeARequest(t *testing.T) {
 	b := before(t)
-	db := b.Open(plain{b.Client})
+	db := b.Open(narrow{b.Client})
 	dbtest.Declare[Parcel](t, db)
 	require.Equal(t, "EDD-9069", dbtest.SchemaCode(tables.Create(b.Ctx, db, tables.AddIndexes())))
 	require.Equal(t, "EDD-9108", dbtest.InputCode(tables.Create(b.Ctx, db, tables.OnIndex(nil))))

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -38,8 +37,7 @@ type Report struct {
 }
 
 func TestCreateTables_ProjectedIndexesCanBeQueried(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Report](t)
+	l, s := opened[Report](t)
 	l.OK(s.Create(t.Context(), Report{ID: "a", Kind: "k", Day: "mon", Title: "t", Body: "b"}))
 	text := dbtest.S
 	l.PutItem(dbtest.Item{"pk": text("stranger"), "sk": text("x"), "gsi2pk": text("k"), "gsi3pk": text("k"), "gsi3sk": text("mon")})
@@ -48,13 +46,6 @@ func TestCreateTables_ProjectedIndexesCanBeQueried(t *testing.T) {
 	require.Equal(t, Report{ID: "a", Kind: "k", Day: "mon", Title: "t"}, got, "an index gives what it and its keys hold")
 	only := entity.Must(s.Index("keys"))
 	require.Equal(t, 1, entity.Must(only.Query(Report{Kind: "k"}).Count(t.Context())))
-}
-
-// Entry lives in a table of its own.
-type LogEntry struct {
-	_ entity.Key `name:"Entry" pk:"$#{id}" table:"logs"`
-
-	ID string `dynamodbav:"id"`
 }
 
 // A table that is there already and differs from the declarations is reported, and left alone.
@@ -108,35 +99,26 @@ func timeToLive(t *testing.T, l *dbtest.Bench) types.TimeToLiveDescription {
 func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 	t.Parallel()
 	for name, attr := range map[string]string{"": "_ttl", "expires": "expires"} {
-		l, _ := dbtest.OpenStore[Pass](t, func(c *entity.Config) { c.TTL = name })
+		l, _ := dbtest.OpenStore[keyed](t, func(c *entity.Config) { c.TTL = name })
 		ttl := timeToLive(t, l)
 		require.Equal(t, types.TimeToLiveStatusEnabled, ttl.TimeToLiveStatus)
 		require.Equal(t, attr, *ttl.AttributeName)
 		require.NoError(t, tables.Create(t.Context(), l.DB), "a second time changes nothing")
 		require.Zero(t, l.Wire.Count("UpdateTimeToLive"))
 	}
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := dbtest.OpenStore[note](t)
 	require.Equal(t, types.TimeToLiveStatusDisabled, timeToLive(t, l).TimeToLiveStatus)
 }
 
-// Pass expires, and needs no index.
-type Pass struct {
-	_ entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`
-	_ mortal
-
-	ID string `dynamodbav:"id"`
-}
-
 func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := opened[note](t)
 	_, err := l.Raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &l.Table,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("expires"), Enabled: aws.Bool(true)},
 	})
 	require.NoError(t, err)
 	db := l.Open(l.Raw)
-	dbtest.Declare[Pass](t, db)
+	dbtest.Declare[keyed](t, db)
 	require.Equal(t, "EDD-9041", dbtest.SchemaCode(tables.Create(t.Context(), db)))
 	require.Equal(t, "expires", *timeToLive(t, l).AttributeName)
 }
@@ -198,93 +180,16 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 	}
 }
 
-// Team needs no index.
-type Team struct {
-	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
-
-	ID string `dynamodbav:"id"`
-}
-
-// mortal represents any feature whose current items can expire.
-type mortal struct{ _ mortalDecl }
-
-type mortalDecl struct{}
-
-func (mortalDecl) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
-
-// Sealed is keyed by a binary and a number, and has an index on each kind of attribute, one that holds keys only, and a
-// native index key of several attributes.
-type Sealed struct {
-	_ entity.Key `name:"Sealed" table:"sealed" pk:"digest" sk:"size"`
-	_ entity.GSI `name:"byOwner" index:"owner-index" pk:"owner" sk:"digest" project:"keys"`
-	_ entity.GSI `name:"byPlace" index:"place-index" pk:"owner+shelf" sk:"row+digest" project:"note,colour"`
-	_ entity.LSI `name:"byColour" index:"colour-index" sk:"colour"`
-
-	Digest []byte `dynamodbav:"digest"`
-	Size   int    `dynamodbav:"size"`
-	Owner  string `dynamodbav:"owner,omitempty"`
-	Shelf  []byte `dynamodbav:"shelf,omitempty"`
-	Row    int    `dynamodbav:"row,omitempty"`
-	Colour string `dynamodbav:"colour,omitempty"`
-	Note   string `dynamodbav:"note,omitempty"`
-}
-
-// Parked expires, shares the default table and the first index with reports, and copies a key of its own.
-type Parked struct {
-	_ entity.Key `name:"Parked" pk:"$#{id}" sk:"$#{day}"`
-	_ entity.GSI `name:"byDay" index:"gsi2" pk:"gsi2pk={day}" project:"keys"`
-	_ entity.GSI `name:"byNumber" index:"gsi4" pk:"day" sk:"number" project:"keys"`
-	_ mortal
-
-	ID     string `dynamodbav:"id"`
-	Day    string `dynamodbav:"day"`
-	Number int    `dynamodbav:"number,omitempty"`
-}
-
-func declareSpecs(t *testing.T, db *entity.DB) {
-	t.Helper()
-	dbtest.Declare[Report](t, db)
-	dbtest.Declare[Sealed](t, db)
-	dbtest.Declare[Parked](t, db)
-	dbtest.Declare[Report](t, db, entity.Named("Summary"))
-}
-
-func TestSpec_PrintsWhatTheDeclarationsNeed(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"sealed": "prod-sealed"}}))
-	require.Empty(t, tables.Of(db))
-	declareSpecs(t, db)
-	require.Equal(t, `table app
-  logical  (default)
-  entities Report, Parked, Summary
-  key      pk (S) HASH, sk (S) RANGE
-  gsi      gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL
-  gsi      gsi2: gsi2pk (S) HASH; INCLUDE __edd_e__, _ttl
-  gsi      gsi3: gsi3pk (S) HASH, gsi3sk (S) RANGE; INCLUDE id, title, __edd_e__
-  gsi      gsi4: day (S) HASH, number (N) RANGE; INCLUDE __edd_e__, _ttl
-  ttl      _ttl
-  billing  PAY_PER_REQUEST
-table prod-sealed
-  logical  sealed
-  entities Sealed
-  key      digest (B) HASH, size (N) RANGE
-  gsi      owner-index: owner (S) HASH, digest (B) RANGE; KEYS_ONLY
-  gsi      place-index: owner (S) HASH, shelf (B) HASH, row (N) RANGE, digest (B) RANGE; INCLUDE note, colour
-  lsi      colour-index: digest (B) HASH, colour (S) RANGE; ALL
-  billing  PAY_PER_REQUEST`, tables.Of(db).String())
-}
-
 // The bare table has none of what the declarations of the second program need, and another table is missing.
 func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := opened[note](t)
 	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
 	equipped(&l.Config)
 	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
 	db := l.Open(l.Raw)
 	dbtest.Declare[Followed](t, db)
-	dbtest.Declare[Pass](t, db)
-	dbtest.Declare[LogEntry](t, db)
+	dbtest.Declare[keyed](t, db)
+	dbtest.Declare[Line](t, db)
 	before, err := l.Described(l.Table), tables.Verify(t.Context(), db)
 	found := dbtest.As[*tables.VerifyError](t, err)
 	require.Len(t, found.Tables, 2)
@@ -319,6 +224,11 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
 	l.CreateTables()
+	require.NoError(t, tables.Verify(t.Context(), l.DB))
+	got := l.Described(l.Table)
+	require.True(t, *got.DeletionProtectionEnabled)
+	require.True(t, *got.StreamSpecification.StreamEnabled)
+	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
 	db := l.Open(l.Raw)
 	dbtest.Declare[Followed](t, db)
@@ -337,8 +247,7 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 }
 
 func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[Team](t)
+	l, _ := opened[note](t)
 	type Reader struct {
 		_ entity.Key `name:"Reader" pk:"$#{id}" sk:"$" stream:"old"`
 
@@ -394,7 +303,7 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	safe := &vault{Client: l.Raw, on: map[string]bool{}, early: 2}
 	db := dbtest.LookOften(entity.Must(entity.Open(safe, l.Config)))
-	dbtest.Declare[Team](t, db)
+	dbtest.Declare[note](t, db)
 	require.NoError(t, tables.Create(t.Context(), db))
 	require.Equal(t, []string{"Describe", "Update", "Describe", "Update", "Describe", "Update"}, safe.asked)
 	require.Equal(t, map[string]bool{l.Table: true}, safe.on)
@@ -417,13 +326,13 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 
 	safe.asked, l.Config.TableOptions = nil, nil
 	plain := entity.Must(entity.Open(safe, l.Config))
-	dbtest.Declare[Team](t, plain)
+	dbtest.Declare[note](t, plain)
 	require.NoError(t, tables.Create(t.Context(), plain))
 	require.NoError(t, tables.Verify(t.Context(), plain))
 	require.Empty(t, safe.asked, "a program that does not need it does not need the permission either")
 }
 
-// narrow is a client with the calls of entity.Client and no others.
+// narrow is a client with the calls of entity.Client and no others. Without one inside it must not be called.
 type narrow struct{ entity.Client }
 
 func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
@@ -432,14 +341,14 @@ func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.Wire })
 	db := entity.Must(entity.Open(narrow{client}, l.Config))
-	dbtest.Declare[Team](t, db)
+	dbtest.Declare[note](t, db)
 	for _, err := range []error{tables.Create(t.Context(), db), tables.Verify(t.Context(), db)} {
 		require.Equal(t, "EDD-9069", dbtest.SchemaCode(err))
 	}
 	require.Empty(t, l.Operations())
 	l.Config.TableOptions = nil
 	db = entity.Must(entity.Open(narrow{client}, l.Config))
-	dbtest.Declare[Team](t, db)
+	dbtest.Declare[note](t, db)
 	require.NoError(t, tables.Create(t.Context(), db))
 }
 
@@ -449,8 +358,8 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 		c.Tables = map[string]string{"logs": c.Table + "-logs"}
 		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	})
-	dbtest.Declare[Pass](t, l.DB)
-	dbtest.Declare[LogEntry](t, l.DB)
+	dbtest.Declare[keyed](t, l.DB)
+	dbtest.Declare[Line](t, l.DB)
 	err := tables.Create(t.Context(), l.DB)
 	require.ErrorIs(t, err, tables.ErrNoRecovery)
 	var which *tables.Error

@@ -58,6 +58,7 @@ type trip struct {
 	_ entity.Key `name:"Trip" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"going" index:"gsi9" pk:"$" sk:"$#{id}" when:"!closedAt" shards:"3"`
 	_ entity.GSI `name:"theirs" index:"gsi10" pk:"$#{owner}" when:"!closedAt"`
+	_ entity.GSI `name:"b" index:"gsi11" pk:"$#{id}" when:"id=b"`
 	Chore
 }
 
@@ -115,6 +116,7 @@ var members = map[string]member{
 	},
 	"gsi9":  func(it dbtest.Item) bool { return current(it) && !with(it, "closedAt") },
 	"gsi10": func(it dbtest.Item) bool { return current(it) && !with(it, "closedAt") && with(it, "owner") },
+	"gsi11": func(it dbtest.Item) bool { return current(it) && is(it, "id", "b") },
 	"lsi1":  func(it dbtest.Item) bool { return current(it) && !with(it, "assignee") && with(it, "team") },
 
 	"series1": func(it dbtest.Item) bool { return current(it) && with(it, "alarm") },
@@ -167,6 +169,7 @@ var partitions = map[string]func(Chore) Chore{
 	"new":    func(c Chore) Chore { return Chore{Mode: c.Mode} },
 	"going":  func(Chore) Chore { return Chore{} },
 	"theirs": func(c Chore) Chore { return Chore{Owner: c.Owner} },
+	"b":      func(c Chore) Chore { return Chore{ID: c.ID} },
 	"idle":   func(c Chore) Chore { return Chore{ID: c.ID} },
 }
 
@@ -320,8 +323,7 @@ func play[T any](t *testing.T, b *dbtest.Bench, s *entity.Store[T], indexes, nam
 }
 
 func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[errand](t)
+	b, s := opened[errand](t)
 	play(t, b, s, plainIndexes, []string{"open", "mine", "low", "owned", "seen", "first", "new", "idle"},
 		map[string]func(errand) error{
 			"PutMany": func(v errand) error { _, err := s.PutMany(b.Ctx, []errand{v}, entity.Unconditional()); return err },
@@ -332,14 +334,12 @@ func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
 }
 
 func TestWhen_WritesWithoutAReadKeepTheIndexes(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[trip](t)
-	play(t, b, s, []string{"gsi9", "gsi10"}, []string{"going", "theirs"}, nil)
+	b, s := opened[trip](t)
+	play(t, b, s, []string{"gsi9", "gsi10", "gsi11"}, []string{"going", "theirs", "b"}, nil)
 }
 
 func TestWhen_FeaturesKeepTheIndexes(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[dossier](t)
+	b, s := opened[dossier](t)
 	history, bin, f := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s)), &entity.Fields[dossier]().Chore
 	play(t, b, s, featureIndexes, []string{"open", "mine"}, map[string]func(dossier) error{
 		"Restore": func(v dossier) error { _, err := bin.Restore(b.Ctx, v); return err },
@@ -387,10 +387,7 @@ type gauge struct {
 }
 
 func TestWhen_AppendsAndEnrichmentKeepTheIndexes(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	s := entity.Must(timeseries.New[gauge](b.DB))
-	b.CreateTables()
+	b, s := following[gauge](t)
 	f, o := entity.Fields[gauge](), s.Op()
 	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
 		wipe(b)
