@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
@@ -69,45 +68,34 @@ func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 	require.Empty(t, y.Operations())
 }
 
-// Token is an entity that expires.
-type Token struct {
-	_ entity.Key    `name:"Token" pk:"$#{user}" sk:"$#{id}"`
-	_ lifecycle.TTL `attr:"_ttl" after:"1h"`
-
-	User string `dynamodbav:"user"`
-	ID   string `dynamodbav:"id"`
-	Uses int    `dynamodbav:"uses"`
-}
-
 // DynamoDB reads all keys of a table in one request alike, so consistent loads go by themselves, and first: an item that
 // is read consistently need not be read again.
 func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
-	l, s := open[Token](t)
+	l, s := open[Voucher](t, expiring)
 	l.Clock.Move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove the item itself
-	l.OK(s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 7}))
+	l.OK(s.Create(t.Context(), Voucher{ID: "t", Score: 7}))
 	l.Clock.Move(2 * time.Hour)
 	l.Sent()
-	token := func() Token { return Token{User: "u", ID: "t"} }
-	a, b, c, other := token(), token(), token(), Token{User: "u", ID: "other"}
+	key := Voucher{ID: "t"}
+	a, b, c, d, other := key, key, key, key, Voucher{ID: "other"}
 	var handle entity.Image
 	found, err := l.DB.BatchGet(t.Context(), s.Op().GetInto(&a), s.Op().GetInto(&b, entity.Consistent(), entity.IncludeExpired(), entity.KeepImage(&handle)), s.Op().GetInto(&other), s.Op().GetInto(&c))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true, false, false}, found, "its time has passed, and one load shows it all the same")
-	require.Equal(t, 7, b.Uses)
+	require.Equal(t, 7, b.Score)
 	requests := l.Wire.Requests()
 	require.Len(t, requests, 2)
 	require.Contains(t, string(requests[0].Body), `"ConsistentRead":true`)
 	require.Contains(t, string(requests[1].Body), `"ConsistentRead":false`)
 	require.NotContains(t, string(requests[1].Body), "#t\"")
 	l.Sent()
-	d := token()
 	require.NoError(t, l.DB.TransactGet(t.Context(), s.Op().GetInto(&d, entity.IncludeExpired(), entity.KeepImage(&handle))))
-	require.Equal(t, 7, d.Uses)
+	require.Equal(t, 7, d.Score)
 	l.Sent()
-	_, err = s.Update(t.Context(), token(), entity.Set(&entity.Fields[Token]().Uses, 8), entity.FromImage(&handle))
+	_, err = s.Update(t.Context(), key, entity.Set(&entity.Fields[Voucher]().Score, 8), entity.FromImage(&handle))
 	require.ErrorIs(t, err, entity.ErrNotFound, "it is gone for writes")
-	require.ErrorIs(t, dbtest.ErrorOf(s.Get(t.Context(), token())), entity.ErrNotFound)
-	l.OK(s.Get(t.Context(), token(), entity.IncludeExpired()))
+	require.ErrorIs(t, dbtest.ErrorOf(s.Get(t.Context(), key)), entity.ErrNotFound)
+	l.OK(s.Get(t.Context(), key, entity.IncludeExpired()))
 }
 
 func TestBatchGet_FailsWhole(t *testing.T) {

@@ -76,9 +76,12 @@ type office struct {
 	notices *entity.Index[Notice]
 }
 
+// expiring names the attribute by which vouchers expire.
+func expiring(c *entity.Config) { c.TTL = "ends" }
+
 func newOffice(t *testing.T, configure ...func(*entity.Config)) *office {
 	t.Helper()
-	o := &office{lab: newLab(t, append(configure, func(c *entity.Config) { c.TTL = "ends" })...)}
+	o := &office{lab: newLab(t, append(configure, expiring)...)}
 	o.Clock.Move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove what has expired
 	o.member, o.ticket, o.notice = dbtest.Declare[Member](t, o.DB), dbtest.Declare[Voucher](t, o.DB), dbtest.Declare[Notice](t, o.DB)
 	o.CreateTables()

@@ -8,15 +8,8 @@ import (
 
 // Tables has the handles of a program.
 type Tables struct {
-	Members *entity.Store[Crewman]
-	ByTeam  *entity.Index[Crewman] `entity:"byTeam"`
-}
-
-type Crewman struct {
-	_    entity.Key `name:"Crewman" pk:"$#{id}" sk:"$"`
-	_    entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
-	ID   string     `dynamodbav:"id"`
-	Team string     `dynamodbav:"team"`
+	Books    *entity.Store[Book]
+	ByAuthor *entity.Index[Book] `entity:"byAuthor"`
 }
 
 func ExampleBind() {
@@ -30,12 +23,12 @@ func ExampleBind() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(app.Members.Query(Crewman{ID: "m-1"}))
-	fmt.Println(app.ByTeam.Query(Crewman{Team: "blue"}))
+	fmt.Println(app.Books.Query(Book{ISBN: "0-19"}))
+	fmt.Println(app.ByAuthor.Query(Book{Author: "Ibsen"}))
 	// Output:
-	// Query Crewman on app
-	//   key    pk = "$app#v1#crewman#m-1" AND sk = "$app#v1#crewman"
-	//   filter attribute_not_exists(_k) AND __edd_e__ = "Crewman"
-	// Query Crewman on app index gsi1
-	//   key    gsi1pk = "$app#v1#crewman#blue" AND begins_with(gsi1sk, "$app#v1#crewman#")
+	// Query Book on app
+	//   key    pk = "$app#v1#book#0-19" AND sk = "$app#v1#book"
+	//   filter attribute_not_exists(_k) AND __edd_e__ = "Book"
+	// Query Book on app index gsi1
+	//   key    gsi1pk = "$app#v1#book#Ibsen" AND begins_with(gsi1sk, "$app#v1#book#")
 }

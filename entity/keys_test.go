@@ -260,32 +260,25 @@ func TestQuery_FilterOnANativeKeyAttributeNamesTheField(t *testing.T) {
 	require.Equal(t, []int{3}, numbers(got))
 }
 
-// Parcel has native keys of strings, Crate a verbatim sort key.
-type (
-	Parcel struct {
-		_     entity.Key `name:"Parcel" pk:"depot" sk:"code"`
-		Depot string     `dynamodbav:"depot"`
-		Code  string     `dynamodbav:"code"`
-	}
-	Crate struct {
-		_     entity.Key `name:"Crate" pk:"depot" sk:"sk={code}"`
-		Depot string     `dynamodbav:"depot"`
-		Code  string     `dynamodbav:"code"`
-	}
-)
-
 func TestQuery_TextsAreOrderedAsBytes(t *testing.T) {
 	t.Parallel()
 	t.Run("native", func(t *testing.T) {
-		textRanges(t, &entity.Fields[Parcel]().Code, func(code string) Parcel { return Parcel{Depot: "d", Code: code} }, func(p Parcel) string { return p.Code })
+		cat := func(name string) Cat { return Cat{Owner: "o", Name: name} }
+		_, s := opened(t, cat("a"), cat("a#"), cat("ab"), cat("b"))
+		query := func(c entity.Cond) entity.Query[Cat] { return s.Query(Cat{Owner: "o"}, c) }
+		textRanges(t, &entity.Fields[Cat]().Name, query, func(c Cat) string { return c.Name })
 	})
 	t.Run("verbatim", func(t *testing.T) {
-		textRanges(t, &entity.Fields[Crate]().Code, func(code string) Crate { return Crate{Depot: "d", Code: code} }, func(c Crate) string { return c.Code })
+		notice := func(title string) Notice { return Notice{ID: title, Tenant: "t", Title: title} }
+		_, s := opened(t, notice("a"), notice("a#"), notice("ab"), notice("b"))
+		query := func(c entity.Cond) entity.Query[Notice] {
+			return entity.Must(s.Index("byTenant")).Query(Notice{Tenant: "t"}, c)
+		}
+		textRanges(t, &entity.Fields[Notice]().Title, query, func(n Notice) string { return n.Title })
 	})
 }
 
-func textRanges[T any](t *testing.T, field *string, item func(string) T, code func(T) string) {
-	_, s := opened(t, item("a"), item("a#"), item("ab"), item("b"))
+func textRanges[T any](t *testing.T, field *string, query func(entity.Cond) entity.Query[T], text func(T) string) {
 	for name, c := range map[string]struct {
 		cond entity.Cond
 		want []string
@@ -295,13 +288,11 @@ func textRanges[T any](t *testing.T, field *string, item func(string) T, code fu
 		"Gt empty":         {entity.Gt(field, ""), []string{"a", "a#", "ab", "b"}},
 		"Lt empty":         {entity.Lt(field, ""), nil},
 	} {
-		got, err := s.Query(item(""), c.cond).Collect(t.Context())
-		require.NoError(t, err, name)
-		var codes []string
-		for _, v := range got {
-			codes = append(codes, code(v))
+		var texts []string
+		for _, v := range entity.Must(query(c.cond).Collect(t.Context())) {
+			texts = append(texts, text(v))
 		}
-		require.Equal(t, c.want, codes, name)
+		require.Equal(t, c.want, texts, name)
 	}
 }
 
@@ -416,22 +407,10 @@ func TestVerbatim_TimesOfOtherProgramsAreReadAndWrittenInOneForm(t *testing.T) {
 	requireMisfit(t, dbtest.ErrorOf(s.Get(t.Context(), gadget(), entity.Consistent())), "last_seen_at")
 }
 
-// Reading13 has a composed key of another program, and numbers in several places.
-type Reading13 struct {
-	_ entity.Key `name:"Reading13" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
-
-	HardwareID string             `dynamodbav:"hardware_id"`
-	Timestamp  int64              `dynamodbav:"timestamp_ms"`
-	BatchID    string             `dynamodbav:"batch_id"`
-	Sensors    map[string]float64 `dynamodbav:"sensors" entity:"notnull"`
-	Set        []float64          `dynamodbav:"set,omitempty,numberset"`
-	Count      float64            `dynamodbav:"count"`
-}
-
 // internal/item refuses them wherever they are in a whole value.
 func TestVerbatim_ChangesToNoNumberAreRefused(t *testing.T) {
-	l, s := open[Reading13](t)
-	f, key := entity.Fields[Reading13](), Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
+	l, s := open[Batch](t)
+	f, key := entity.Fields[Batch](), Batch{DeviceID: "h", Timestamp: 1, BatchID: "b"}
 	for _, x := range []float64{math.NaN(), math.Inf(-1), math.MaxFloat64} {
 		for field, change := range map[string]entity.UpdateOption{
 			"Count": entity.Add(&f.Count, x), "Set": entity.AddToSet(&f.Set, 1, x), "Sensors": entity.MapEntry(&f.Sensors, "t").Set(x),
@@ -443,28 +422,28 @@ func TestVerbatim_ChangesToNoNumberAreRefused(t *testing.T) {
 }
 
 func TestVerbatim_APaddedKeyRefusesWhatWouldBreakItsOrder(t *testing.T) {
-	l, s := open[Reading13](t)
-	f := entity.Fields[Reading13]()
+	l, s := open[Batch](t)
+	f := entity.Fields[Batch]()
 	for at, text := range map[int64]string{1: "0000000000001#b", 1704067800000: "1704067800000#b", 9999999999999: "9999999999999#b"} {
-		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
+		v := Batch{DeviceID: "h", Timestamp: at, BatchID: "b"}
 		l.OK(s.Create(t.Context(), v))
-		require.Equal(t, fmt.Sprintf("N%d", at), l.stored(keys("hardware_id", "h", "ts_batch", text))["timestamp_ms"])
+		require.Equal(t, fmt.Sprintf("N%d", at), l.stored(keys("device_id", "h", "ts_batch", text))["timestamp_ms"])
 	}
 	l.Sent()
 	for _, at := range []int64{-1, math.MinInt64, 10000000000000, math.MaxInt64} {
-		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
+		v := Batch{DeviceID: "h", Timestamp: at, BatchID: "b"}
 		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), v)), "EDD-9102", "Timestamp")
 		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), v)), "EDD-9102", "Timestamp")
 	}
-	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Reading13{HardwareID: "h", BatchID: "b"})), "EDD-9101", "Timestamp")
-	key := Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
+	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Batch{DeviceID: "h", BatchID: "b"})), "EDD-9101", "Timestamp")
+	key := Batch{DeviceID: "h", Timestamp: 1, BatchID: "b"}
 	for field, change := range map[string]entity.UpdateOption{
-		"Timestamp": entity.Set(&f.Timestamp, 2), "BatchID": entity.Set(&f.BatchID, "c"), "HardwareID": entity.Set(&f.HardwareID, strings.ToUpper("h")),
+		"Timestamp": entity.Set(&f.Timestamp, 2), "BatchID": entity.Set(&f.BatchID, "c"), "DeviceID": entity.Set(&f.DeviceID, strings.ToUpper("h")),
 	} {
 		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, change)), "EDD-9104", field)
 	}
 	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Add(&f.Timestamp, 1))), "EDD-9104", "Timestamp")
 	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Attr[string]("ts_batch").Set("x"))), "EDD-9105", "")
-	_, err := s.Modify(t.Context(), key, func(s *Reading13) error { s.Timestamp = 2; return nil })
+	_, err := s.Modify(t.Context(), key, func(s *Batch) error { s.Timestamp = 2; return nil })
 	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
 }

@@ -3,6 +3,7 @@ package entity_test
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 )
 
 // dawn is when the clock of every lab starts.
@@ -53,6 +56,11 @@ func opened[T any](t *testing.T, items ...T) (*lab, *entity.Store[T]) {
 
 // paper returns a DB without a client: its plans can be printed, and come out the same each time.
 func paper(t *testing.T) *entity.DB { t.Helper(); return entity.Must(entity.Open(nil, paperConfig())) }
+
+// declare checks the declarations of a struct as New does, and opens nothing.
+func declare(typ reflect.Type) error {
+	return declaretest.Declare(&schema.Table{Name: "app"}, typ, declaretest.Options)
+}
 
 func paperConfig() entity.Config {
 	return entity.Config{Table: "app", Clock: func() time.Time { return dawn }, NewID: func() string { return "w-1" }}
@@ -275,7 +283,8 @@ type Task struct {
 	Points   int       `dynamodbav:"points"`
 }
 
-// Batch is verbatim: an existing table's own key layout, a constant partition key, and index keys that copy attributes.
+// Batch is verbatim: an existing table's own key layout, a constant partition key, index keys that copy attributes, and
+// numbers in several places.
 type Batch struct {
 	_ entity.Key `name:"Batch" pk:"device_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
 	_ entity.GSI `name:"devices" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
@@ -287,6 +296,10 @@ type Batch struct {
 	LastSeenAt time.Time `dynamodbav:"last_seen_at,omitempty" entity:"time=ms"`
 	CreatedAt  time.Time `dynamodbav:"created_at" entity:"created_at,time=ms"`
 	State      string    `dynamodbav:"state,omitempty"`
+
+	Sensors map[string]float64 `dynamodbav:"sensors,omitempty"`
+	Set     []float64          `dynamodbav:"set,omitempty,numberset"`
+	Count   float64            `dynamodbav:"count,omitempty"`
 }
 
 // Order has native keys: the attributes are the keys, in their own types.

@@ -242,7 +242,7 @@ func stock(t *testing.T, b *bench, n, size int) {
 	t.Helper()
 	for i := range n {
 		b.OK(b.other.Create(t.Context(), Plain{ID: fmt.Sprintf("%04d", i), Team: "red", Rank: 1 + i%3, Name: strings.Repeat("x", size)}))
-		b.OK(b.ver.Create(t.Context(), Counted{ID: fmt.Sprint(i), Name: strings.Repeat("x", size)}))
+		b.OK(b.teams.Create(t.Context(), Team{ID: fmt.Sprint(i), Name: strings.Repeat("x", size)}))
 	}
 	b.Sent()
 }
@@ -349,7 +349,7 @@ func (endless) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Opti
 func TestSegments_ScanWhoseContextEndsNeverLooksWhole(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(endless{}, entity.Config{Table: "t"}))
-	s := entity.Must(entity.New[Wide](db))
+	s := entity.Must(entity.New[Pallet](db))
 	for range testsize.Pick(50, 200) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var last error

@@ -158,11 +158,11 @@ func TestTransact_AFailureForGoodEndsItAtOnce(t *testing.T) {
 func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	b, ctx := newBench(t, 0), t.Context()
 	b.OK(b.other.Create(ctx, Plain{ID: "a", Count: 3}))
-	b.OK(b.ver.Create(ctx, Counted{ID: "v", Name: "n"}))
+	b.OK(b.teams.Create(ctx, Team{ID: "v", Name: "n"}))
 	b.Sent()
 	b.Wire.Inject(faults.Nth(1, faults.Conflict))
-	p, v, gone := Plain{ID: "a"}, Counted{ID: "v"}, Plain{ID: "gone"}
-	require.NoError(t, b.DB.TransactGet(ctx, b.plain.Op().GetInto(&p), b.ver.Op().GetInto(&v)))
+	p, v, gone := Plain{ID: "a"}, Team{ID: "v"}, Plain{ID: "gone"}
+	require.NoError(t, b.DB.TransactGet(ctx, b.plain.Op().GetInto(&p), b.teams.Op().GetInto(&v)))
 	require.Equal(t, 3, p.Count)
 	require.Equal(t, "n", v.Name)
 	require.Equal(t, 2, b.Wire.Count("TransactGetItems"), "a conflict is waited out")
@@ -177,7 +177,7 @@ func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	require.NoError(t, b.DB.TransactGet(ctx))
 }
 
-// Plain has no version.
+// Plain is an item whose updates read it if they change a part of its index key.
 type Plain struct {
 	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
 	_     entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}#{rank}" sk:"$#{id}"`
@@ -189,14 +189,6 @@ type Plain struct {
 	Tags  []string   `dynamodbav:"tags,omitempty"`
 }
 
-// Counted has a version, which every update adds to.
-type Counted struct {
-	_       entity.Key `name:"Counted" pk:"$#{id}" sk:"$"`
-	ID      string     `dynamodbav:"id"`
-	Name    string     `dynamodbav:"name,omitempty"`
-	Version int64      `dynamodbav:"version" entity:"version"`
-}
-
 // Bare is verbatim: it carries no write id.
 type Bare struct {
 	_    entity.Key `name:"Bare" pk:"id" table:"bare"`
@@ -204,17 +196,17 @@ type Bare struct {
 	Name string     `dynamodbav:"name,omitempty"`
 }
 
-// bench is a lab whose DB gives up after some attempts, with stores of entities that prove their writes in different ways.
+// bench is a lab whose DB gives up after some attempts.
 type bench struct {
 	*lab
 	plain *entity.Store[Plain]
-	ver   *entity.Store[Counted]
+	teams *entity.Store[Team]
 	other *entity.Store[Plain] // the same table, without faults
 }
 
 func newBench(t *testing.T, attempts int) *bench {
 	b := &bench{lab: newLab(t, func(c *entity.Config) { c.MaxAttempts = attempts })}
-	b.plain, b.ver = dbtest.Declare[Plain](t, b.DB), dbtest.Declare[Counted](t, b.DB)
+	b.plain, b.teams = dbtest.Declare[Plain](t, b.DB), dbtest.Declare[Team](t, b.DB)
 	b.CreateTables()
 	b.other = dbtest.Declare[Plain](t, b.Open(b.Raw))
 	return b
@@ -227,7 +219,7 @@ func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
 	b.Sent()
 	move := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
 	require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
-		return b.DB.Transact(ctx, move, b.ver.Op().Create(Counted{ID: "v"}))
+		return b.DB.Transact(ctx, move, b.teams.Op().Create(Team{ID: "v"}))
 	}, func() { b.OK(b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "between"))) }))
 	want := Plain{ID: "a", Team: "red", Rank: 2, Name: "between"}
 	require.Equal(t, want, entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())), "neither write is lost")

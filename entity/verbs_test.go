@@ -105,25 +105,16 @@ func (x subject[T]) on(db *entity.DB) *stage {
 
 // subjects are items whose updates are sent without a read, such whose updates read first, and such without a write id.
 func subjects() map[string]interface{ on(*entity.DB) *stage } {
-	e, p, b := entity.Fields[Employee](), entity.Fields[Profile](), entity.Fields[Allotment]()
+	e, p, b := entity.Fields[Employee](), entity.Fields[Profile](), entity.Fields[Pallet]()
 	first, other := alice(), alice()
 	first.Salary, other.EmployeeID = 3, "other"
 	return map[string]interface{ on(*entity.DB) *stage }{
 		"direct": subject[Employee]{"Employee", first, other, &e.SeenAt, &e.Salary, rename("x"), func(v *Employee) { v.DisplayName = "y" }},
 		"reading": subject[Profile]{"Profile", Profile{ID: "a", Rank: 1, Count: 3}, Profile{ID: "b"}, &p.SeenAt, &p.Count,
 			entity.Set(&p.Rank, 2), func(v *Profile) { v.Rank++ }},
-		"verbatim": subject[Allotment]{"Allotment", Allotment{ID: "a", Count: 3}, Allotment{ID: "b"}, &b.SeenAt, &b.Count,
-			entity.Set(&b.Note, "x"), func(v *Allotment) { v.Note += "y" }},
+		"verbatim": subject[Pallet]{"Pallet", Pallet{ID: "a", Row: 3}, Pallet{ID: "b"}, &b.SeenAt, &b.Row,
+			entity.Set(&b.Note, "x"), func(v *Pallet) { v.Note += "y" }},
 	}
-}
-
-// Allotment is verbatim: nothing hidden is in its items.
-type Allotment struct {
-	_      entity.Key `name:"Allotment" pk:"id"`
-	ID     string     `dynamodbav:"id"`
-	Count  int        `dynamodbav:"count,omitempty"`
-	Note   string     `dynamodbav:"note,omitempty"`
-	SeenAt time.Time  `dynamodbav:"seenAt,omitempty"`
 }
 
 // classes are the errors that the verb table distinguishes.
