@@ -41,8 +41,7 @@ func TestNPMPack_CancelKillsTheProcessesOfNPM(t *testing.T) {
 	go func() { failed <- npmPack(ctx, "thing@1.0.0", dir) }()
 	said, err := os.ReadFile(ready) // returns when the grandchild has written
 	require.NoError(t, err)
-	grandchild, err := strconv.Atoi(strings.TrimSpace(string(said)))
-	require.NoError(t, err)
+	grandchild := must(strconv.Atoi(strings.TrimSpace(string(said))))
 
 	cancel()
 	require.ErrorIs(t, <-failed, context.Canceled)

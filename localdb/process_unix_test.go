@@ -51,11 +51,9 @@ func TestBoot_GivesUpOnASilentChild(t *testing.T) {
 
 func TestStop_KillsAChildThatIgnoresInterrupts(t *testing.T) {
 	t.Parallel()
-	c, err := launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done")
-	require.NoError(t, err)
+	c := must(launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done"))
 	require.Eventually(t, func() bool { return c.output.String() != "" }, patience, time.Millisecond)
-	grandchild, err := strconv.Atoi(c.output.String())
-	require.NoError(t, err)
+	grandchild := must(strconv.Atoi(c.output.String()))
 	c.grace = 100 * time.Millisecond
 	require.NoError(t, c.stop())
 	assert.Eventually(t, func() bool { return gone(grandchild) }, patience, 5*time.Millisecond)
@@ -72,8 +70,7 @@ func TestParent(t *testing.T) {
 	if mode == "watchdog" {
 		argv = watched(argv)
 	}
-	c, err := launch(t.TempDir(), argv...)
-	require.NoError(t, err)
+	c := must(launch(t.TempDir(), argv...))
 	for c.output.String() == "" {
 		time.Sleep(time.Millisecond)
 	}
@@ -91,14 +88,12 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 			}
 			parent := exec.Command(os.Args[0], "-test.run=^TestParent$", "-test.v")
 			parent.Env = append(os.Environ(), "LOCALDB_TEST_PARENT="+mode, "TMPDIR="+t.TempDir()) // it is killed before it could remove its own
-			stdout, err := parent.StdoutPipe()
-			require.NoError(t, err)
+			stdout := must(parent.StdoutPipe())
 			require.NoError(t, parent.Start())
 			var pid int
 			for lines := bufio.NewScanner(stdout); pid == 0 && lines.Scan(); {
 				if _, number, ok := strings.Cut(lines.Text(), "child "); ok {
-					pid, err = strconv.Atoi(number)
-					require.NoError(t, err)
+					pid = must(strconv.Atoi(number))
 				}
 			}
 			require.NotZero(t, pid)
