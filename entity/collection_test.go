@@ -26,42 +26,39 @@ import (
 // Member, Voucher and Notice share one partition of an index for each tenant, whose key is verbatim. Their sort keys begin
 // with their names, except that of Notice, which is any text and can sort anywhere among the others.
 type Member struct {
-	_ entity.Key `name:"Member" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"$#{team}#{name}"`
-	_ entity.GSI `name:"byTeam" index:"gsi2" pk:"$#{tenant}" sk:"$#{team}"`
-
-	ID     string `dynamodbav:"id"`
-	Tenant string `dynamodbav:"tenant,omitempty"`
-	Team   string `dynamodbav:"team,omitempty"`
-	Name   string `dynamodbav:"name,omitempty"`
-	Score  int    `dynamodbav:"score"`
-	Bulk   string `dynamodbav:"bulk,omitempty"`
+	_      entity.Key `name:"Member" pk:"$#{id}" sk:"$"`
+	_      entity.GSI `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"$#{team}#{name}"`
+	_      entity.GSI `name:"byTeam" index:"gsi2" pk:"$#{tenant}" sk:"$#{team}"`
+	ID     string     `dynamodbav:"id"`
+	Tenant string     `dynamodbav:"tenant,omitempty"`
+	Team   string     `dynamodbav:"team,omitempty"`
+	Name   string     `dynamodbav:"name,omitempty"`
+	Score  int        `dynamodbav:"score"`
+	Bulk   string     `dynamodbav:"bulk,omitempty"`
 }
 
 type Voucher struct {
-	_ entity.Key    `name:"Voucher" pk:"$#{id}" sk:"$"`
-	_ entity.GSI    `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"$#{priority}#{id}"`
-	_ lifecycle.TTL `attr:"ends" after:"1h"`
-
-	ID       string   `dynamodbav:"id"`
-	Tenant   string   `dynamodbav:"tenant,omitempty"`
-	Priority int      `dynamodbav:"priority" entity:"zero"`
-	Open     *bool    `dynamodbav:"open,omitempty"`
-	Tags     []string `dynamodbav:"tags,stringset,omitempty"`
-	Score    int      `dynamodbav:"score"`
-	Bulk     string   `dynamodbav:"bulk,omitempty"`
-	Ends     int64    `dynamodbav:"ends,omitempty" entity:"time=unix"`
+	_        entity.Key    `name:"Voucher" pk:"$#{id}" sk:"$"`
+	_        entity.GSI    `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"$#{priority}#{id}"`
+	_        lifecycle.TTL `attr:"ends" after:"1h"`
+	ID       string        `dynamodbav:"id"`
+	Tenant   string        `dynamodbav:"tenant,omitempty"`
+	Priority int           `dynamodbav:"priority" entity:"zero"`
+	Open     *bool         `dynamodbav:"open,omitempty"`
+	Tags     []string      `dynamodbav:"tags,stringset,omitempty"`
+	Score    int           `dynamodbav:"score"`
+	Bulk     string        `dynamodbav:"bulk,omitempty"`
+	Ends     int64         `dynamodbav:"ends,omitempty" entity:"time=unix"`
 }
 
 type Notice struct {
-	_ entity.Key `name:"Notice" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"gsi1sk={title}"`
-
-	ID     string `dynamodbav:"id"`
-	Tenant string `dynamodbav:"tenant,omitempty"`
-	Title  string `dynamodbav:"title,omitempty"`
-	Score  int    `dynamodbav:"score"`
-	Bulk   string `dynamodbav:"bulk,omitempty"`
+	_      entity.Key `name:"Notice" pk:"$#{id}" sk:"$"`
+	_      entity.GSI `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"gsi1sk={title}"`
+	ID     string     `dynamodbav:"id"`
+	Tenant string     `dynamodbav:"tenant,omitempty"`
+	Title  string     `dynamodbav:"title,omitempty"`
+	Score  int        `dynamodbav:"score"`
+	Bulk   string     `dynamodbav:"bulk,omitempty"`
 }
 
 // office is a database with members, tickets and notices of several tenants, and items of others among them.
@@ -364,10 +361,9 @@ func nilQuery() entity.Query[Member] { return nil }
 
 // Contract leaves snapshots and deleted copies, Reporter leaves events. Both share the partition of a customer.
 type Contract struct {
-	_ entity.Key `name:"Contract" pk:"pk=CUSTOMER#{customer}" sk:"$#{id}"`
-	_ versioned.Retain
-	_ lifecycle.SoftDelete
-
+	_        entity.Key `name:"Contract" pk:"pk=CUSTOMER#{customer}" sk:"$#{id}"`
+	_        versioned.Retain
+	_        lifecycle.SoftDelete
 	Customer string `dynamodbav:"customer"`
 	ID       string `dynamodbav:"id"`
 	Terms    int    `dynamodbav:"terms"`
@@ -375,13 +371,12 @@ type Contract struct {
 }
 
 type Reporter struct {
-	_ entity.Key        `name:"Reporter" pk:"pk=CUSTOMER#{customer}" sk:"$#{meter}"`
-	_ timeseries.Events `orderBy:"seq"`
-
-	Customer string `dynamodbav:"customer"`
-	Meter    string `dynamodbav:"meter"`
-	Seq      int64  `dynamodbav:"seq"`
-	Value    int    `dynamodbav:"value" entity:"append"`
+	_        entity.Key        `name:"Reporter" pk:"pk=CUSTOMER#{customer}" sk:"$#{meter}"`
+	_        timeseries.Events `orderBy:"seq"`
+	Customer string            `dynamodbav:"customer"`
+	Meter    string            `dynamodbav:"meter"`
+	Seq      int64             `dynamodbav:"seq"`
+	Value    int               `dynamodbav:"value" entity:"append"`
 }
 
 // Current items, deleted copies and events are distinguished, whatever a part asks for.

@@ -197,21 +197,19 @@ func TestChange_ParentThatIsThereIsNotBlamedForAFailedCondition(t *testing.T) {
 // Loose holds anything, maps with keys of every kind, values whose Go types are narrower than what DynamoDB can store, and such that are stored
 // as NULL when they are nil.
 type Loose struct {
-	_ entity.Key `name:"Loose" pk:"$#{id}" sk:"$"`
-
-	ID    string         `dynamodbav:"id"`
-	Any   any            `dynamodbav:"any,omitempty"`
-	Map   map[string]any `dynamodbav:"map,omitempty"`
-	Tags  []string       `dynamodbav:"tags,stringset,omitempty"`
-	Text  string         `dynamodbav:"text,omitempty"`
-	Tiny  int8           `dynamodbav:"tiny"`
-	At    time.Time      `dynamodbav:"at,omitempty"`
-	Pk    string         `dynamodbav:"PK,omitempty"` // differs in case from the table's key
-	Odd   string         `dynamodbav:"odd\u202ename,omitempty"`
-	List  []string       `dynamodbav:"list"`
-	Set   []string       `dynamodbav:"set,stringset"`
-	Count *int           `dynamodbav:"count"`
-
+	_      entity.Key         `name:"Loose" pk:"$#{id}" sk:"$"`
+	ID     string             `dynamodbav:"id"`
+	Any    any                `dynamodbav:"any,omitempty"`
+	Map    map[string]any     `dynamodbav:"map,omitempty"`
+	Tags   []string           `dynamodbav:"tags,stringset,omitempty"`
+	Text   string             `dynamodbav:"text,omitempty"`
+	Tiny   int8               `dynamodbav:"tiny"`
+	At     time.Time          `dynamodbav:"at,omitempty"`
+	Pk     string             `dynamodbav:"PK,omitempty"` // differs in case from the table's key
+	Odd    string             `dynamodbav:"odd\u202ename,omitempty"`
+	List   []string           `dynamodbav:"list"`
+	Set    []string           `dynamodbav:"set,stringset"`
+	Count  *int               `dynamodbav:"count"`
 	Int    map[int]int        `dynamodbav:"int,omitempty"`
 	Small  map[uint8]int      `dynamodbav:"small,omitempty"`
 	Bool   map[bool]int       `dynamodbav:"bool,omitempty"`
@@ -338,13 +336,12 @@ func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
 
 // Counter is keyed by values whose zero is real.
 type Counter struct {
-	_ entity.Key `name:"Counter" pk:"$#{shard}#{on}" sk:"$#{at}#{n}"`
-
-	Shard int       `dynamodbav:"shard" entity:"zero"`
-	On    bool      `dynamodbav:"on" entity:"zero"`
-	At    time.Time `dynamodbav:"at" entity:"zero,time=s"`
-	N     uint64    `dynamodbav:"n" entity:"zero"`
-	Hits  int       `dynamodbav:"hits,omitempty"`
+	_     entity.Key `name:"Counter" pk:"$#{shard}#{on}" sk:"$#{at}#{n}"`
+	Shard int        `dynamodbav:"shard" entity:"zero"`
+	On    bool       `dynamodbav:"on" entity:"zero"`
+	At    time.Time  `dynamodbav:"at" entity:"zero,time=s"`
+	N     uint64     `dynamodbav:"n" entity:"zero"`
+	Hits  int        `dynamodbav:"hits,omitempty"`
 }
 
 func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {

@@ -65,22 +65,20 @@ func TestOpen_ANilClientIsNone(t *testing.T) {
 
 // Lease shares its table, and its index, with entities that have an entity marker.
 type Lease struct {
-	_ entity.Key `name:"Lease" pk:"pk={id}" sk:"sk=lease"`
-	_ entity.GSI `name:"byFlat" index:"flats" pk:"flat" sk:"id"`
-
-	ID   string `dynamodbav:"id"`
-	Flat string `dynamodbav:"flat,omitempty"`
+	_    entity.Key `name:"Lease" pk:"pk={id}" sk:"sk=lease"`
+	_    entity.GSI `name:"byFlat" index:"flats" pk:"flat" sk:"id"`
+	ID   string     `dynamodbav:"id"`
+	Flat string     `dynamodbav:"flat,omitempty"`
 }
 
 // Room has a `$` key, and an index whose partition key has no prefix.
 type Room struct {
-	_ entity.Key `name:"Room" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"byFlat" index:"flats" pk:"flat" sk:"id"`
-	_ entity.LSI `name:"byFloor" index:"floors" sk:"floor"`
-
-	ID    string `dynamodbav:"id"`
-	Flat  string `dynamodbav:"flat,omitempty"`
-	Floor int    `dynamodbav:"floor"`
+	_     entity.Key `name:"Room" pk:"$#{id}" sk:"$"`
+	_     entity.GSI `name:"byFlat" index:"flats" pk:"flat" sk:"id"`
+	_     entity.LSI `name:"byFloor" index:"floors" sk:"floor"`
+	ID    string     `dynamodbav:"id"`
+	Flat  string     `dynamodbav:"flat,omitempty"`
+	Floor int        `dynamodbav:"floor"`
 }
 
 func TestPlan_ReadsOfSharedTablesExcludeOtherEntities(t *testing.T) {
@@ -157,17 +155,16 @@ func TestConfig_NamesOfNamespaceAndKeyAttributes(t *testing.T) {
 
 // Folder is an entity whose keys are in lower case.
 type Folder struct {
-	_ entity.Key `name:"Folder" pk:"$#id_{id}" sk:"$#path_{path}#n_{n}"`
-	_ entity.GSI `name:"byOwner" index:"gsi1" pk:"$#owner_{owner}" sk:"$#kind_{kind}#rank_{rank}"`
-
-	ID    string    `dynamodbav:"id"`
-	Path  string    `dynamodbav:"path"`
-	N     int       `dynamodbav:"n"`
-	Owner string    `dynamodbav:"owner,omitempty"`
-	Kind  string    `dynamodbav:"kind,omitempty"`
-	Rank  int       `dynamodbav:"rank,omitempty"`
-	Title string    `dynamodbav:"title,omitempty"`
-	Seen  time.Time `dynamodbav:"seen,omitempty"`
+	_     entity.Key `name:"Folder" pk:"$#id_{id}" sk:"$#path_{path}#n_{n}"`
+	_     entity.GSI `name:"byOwner" index:"gsi1" pk:"$#owner_{owner}" sk:"$#kind_{kind}#rank_{rank}"`
+	ID    string     `dynamodbav:"id"`
+	Path  string     `dynamodbav:"path"`
+	N     int        `dynamodbav:"n"`
+	Owner string     `dynamodbav:"owner,omitempty"`
+	Kind  string     `dynamodbav:"kind,omitempty"`
+	Rank  int        `dynamodbav:"rank,omitempty"`
+	Title string     `dynamodbav:"title,omitempty"`
+	Seen  time.Time  `dynamodbav:"seen,omitempty"`
 }
 
 func shared(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }
@@ -273,20 +270,19 @@ func TestKeyCase_AnItemWithoutItsKeyPartsCanBeCompleted(t *testing.T) {
 
 // Staff is an entity of a table that is shared with effect-dynamodb.
 type Staff struct {
-	_ entity.Key `name:"Staff" pk:"$#tenant_{tenant}" sk:"$#id_{id}"`
-	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"$#team_{team}" sk:"$#grade_{grade}#id_{id}"`
-	_ entity.GSI `name:"byCity" index:"gsi2" pk:"$#city_{city}" sk:"$"`
-
-	Tenant    string    `dynamodbav:"tenant"`
-	ID        string    `dynamodbav:"id"`
-	Team      string    `dynamodbav:"team,omitempty"`
-	Grade     int       `dynamodbav:"grade,omitempty" entity:"zero"`
-	City      string    `dynamodbav:"city"`
-	Name      string    `dynamodbav:"name,omitempty"`
-	Seen      time.Time `dynamodbav:"seen,omitempty"`
-	Version   int64     `dynamodbav:"version" entity:"version"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
-	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+	_         entity.Key `name:"Staff" pk:"$#tenant_{tenant}" sk:"$#id_{id}"`
+	_         entity.GSI `name:"byTeam" index:"gsi1" pk:"$#team_{team}" sk:"$#grade_{grade}#id_{id}"`
+	_         entity.GSI `name:"byCity" index:"gsi2" pk:"$#city_{city}" sk:"$"`
+	Tenant    string     `dynamodbav:"tenant"`
+	ID        string     `dynamodbav:"id"`
+	Team      string     `dynamodbav:"team,omitempty"`
+	Grade     int        `dynamodbav:"grade,omitempty" entity:"zero"`
+	City      string     `dynamodbav:"city"`
+	Name      string     `dynamodbav:"name,omitempty"`
+	Seen      time.Time  `dynamodbav:"seen,omitempty"`
+	Version   int64      `dynamodbav:"version" entity:"version"`
+	CreatedAt time.Time  `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time  `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
 func staffKey(id string) map[string]types.AttributeValue {

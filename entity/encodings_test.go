@@ -128,11 +128,10 @@ func (c *Code) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) (err err
 
 func TestKeys_TheZeroValueIsMissingHoweverItEncodesItself(t *testing.T) {
 	type coded struct {
-		_ entity.Key `name:"Coded" pk:"$#{id}" sk:"$#{zero}#{text}"`
-
-		ID   Code   `dynamodbav:"id"`
-		Zero Code   `dynamodbav:"zero" entity:"zero"`
-		Text Fickle `dynamodbav:"text"`
+		_    entity.Key `name:"Coded" pk:"$#{id}" sk:"$#{zero}#{text}"`
+		ID   Code       `dynamodbav:"id"`
+		Zero Code       `dynamodbav:"zero" entity:"zero"`
+		Text Fickle     `dynamodbav:"text"`
 	}
 	l, s := open[coded](t)
 	for _, wrong := range []coded{{Text: Fickle{"a"}}, {ID: Code{3}, Text: Fickle{"1"}}} {
@@ -146,12 +145,11 @@ func TestKeys_TheZeroValueIsMissingHoweverItEncodesItself(t *testing.T) {
 
 // Bundle has key parts that encode themselves.
 type Bundle struct {
-	_ entity.Key `name:"Bundle" pk:"$#{ref}" sk:"$#{serial}"`
-	_ entity.GSI `name:"bySerial" index:"gsi1" pk:"$#{serial}" sk:"$#{ref}" project:"keys"`
-
-	Ref    Ref    `dynamodbav:"ref"`
-	Serial Serial `dynamodbav:"serial"`
-	Note   string `dynamodbav:"note,omitempty"`
+	_      entity.Key `name:"Bundle" pk:"$#{ref}" sk:"$#{serial}"`
+	_      entity.GSI `name:"bySerial" index:"gsi1" pk:"$#{serial}" sk:"$#{ref}" project:"keys"`
+	Ref    Ref        `dynamodbav:"ref"`
+	Serial Serial     `dynamodbav:"serial"`
+	Note   string     `dynamodbav:"note,omitempty"`
 }
 
 func TestKeys_OfTypesThatEncodeThemselves(t *testing.T) {
@@ -178,10 +176,9 @@ func TestKeys_OfTypesThatEncodeThemselves(t *testing.T) {
 
 func TestKeys_ThatAreAttributesWhichEncodeThemselves(t *testing.T) {
 	type file struct {
-		_ entity.Key `name:"File" pk:"sum" sk:"serial"`
-
-		Sum    Sum    `dynamodbav:"sum"`
-		Serial Serial `dynamodbav:"serial" entity:"zero"`
+		_      entity.Key `name:"File" pk:"sum" sk:"serial"`
+		Sum    Sum        `dynamodbav:"sum"`
+		Serial Serial     `dynamodbav:"serial" entity:"zero"`
 	}
 	l, s := open[file](t)
 	for _, n := range []uint64{0, 7} {
@@ -243,8 +240,7 @@ func TestMapEntry_FindsKeysAsTheyAreStored(t *testing.T) {
 
 // Amounts has decimals wherever a value can have one.
 type Amounts struct {
-	_ entity.Key `name:"Amounts" pk:"$#{id}" sk:"$"`
-
+	_       entity.Key             `name:"Amounts" pk:"$#{id}" sk:"$"`
 	ID      string                 `dynamodbav:"id"`
 	Number  json.Number            `dynamodbav:"number"`
 	Pointer *json.Number           `dynamodbav:"pointer"`

@@ -65,15 +65,14 @@ func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 
 // Probe has index parts that are pointers, stored as NULL when they are nil, and parts inside an embedded struct.
 type Probe struct {
-	_ entity.Key `name:"Probe" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"bySite" index:"gsi1" pk:"$#{site}" sk:"$#{zone}"`
-	_ entity.GSI `name:"byRoom" index:"gsi2" pk:"room"`
-	_ entity.GSI `name:"byMaker" index:"gsi3" pk:"gsi3pk={maker}"`
-
-	ID   string  `dynamodbav:"id"`
-	Site *string `dynamodbav:"site"`
-	Zone *int    `dynamodbav:"zone,omitempty"`
-	Room *string `dynamodbav:"room"`
+	_    entity.Key `name:"Probe" pk:"$#{id}" sk:"$"`
+	_    entity.GSI `name:"bySite" index:"gsi1" pk:"$#{site}" sk:"$#{zone}"`
+	_    entity.GSI `name:"byRoom" index:"gsi2" pk:"room"`
+	_    entity.GSI `name:"byMaker" index:"gsi3" pk:"gsi3pk={maker}"`
+	ID   string     `dynamodbav:"id"`
+	Site *string    `dynamodbav:"site"`
+	Zone *int       `dynamodbav:"zone,omitempty"`
+	Room *string    `dynamodbav:"room"`
 	Origin
 }
 
@@ -163,17 +162,16 @@ func TestIndexKey_EmptiedNativeIndexAttributeIsAbsent(t *testing.T) {
 
 // Visit's index keys are composed of attributes that the library sets, and of one that is set once.
 type Visit struct {
-	_ entity.Key `name:"Visit" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"recent" index:"gsi1" pk:"$#{place}" sk:"$#{updatedAt}"`
-	_ entity.GSI `name:"oldest" index:"gsi2" pk:"$#{place}#{createdAt}" sk:"gsi2sk={host}"`
-	_ entity.GSI `name:"copies" index:"gsi3" pk:"gsi3pk={place}" sk:"gsi3sk={updatedAt}"`
-
-	ID        string    `dynamodbav:"id"`
-	Place     string    `dynamodbav:"place,omitempty"`
-	Host      string    `dynamodbav:"host,omitempty" entity:"set_once"`
-	Note      string    `dynamodbav:"note,omitempty"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
-	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=ms"`
+	_         entity.Key `name:"Visit" pk:"$#{id}" sk:"$"`
+	_         entity.GSI `name:"recent" index:"gsi1" pk:"$#{place}" sk:"$#{updatedAt}"`
+	_         entity.GSI `name:"oldest" index:"gsi2" pk:"$#{place}#{createdAt}" sk:"gsi2sk={host}"`
+	_         entity.GSI `name:"copies" index:"gsi3" pk:"gsi3pk={place}" sk:"gsi3sk={updatedAt}"`
+	ID        string     `dynamodbav:"id"`
+	Place     string     `dynamodbav:"place,omitempty"`
+	Host      string     `dynamodbav:"host,omitempty" entity:"set_once"`
+	Note      string     `dynamodbav:"note,omitempty"`
+	CreatedAt time.Time  `dynamodbav:"createdAt" entity:"created_at,time=s"`
+	UpdatedAt time.Time  `dynamodbav:"updatedAt" entity:"updated_at,time=ms"`
 }
 
 // Halves of what the library itself writes follow it just as well.
@@ -256,12 +254,11 @@ func TestConcurrent_NewReturnsOneStore(t *testing.T) {
 
 // Pallet is verbatim: nothing hidden is in its items. Its index key has two parts.
 type Pallet struct {
-	_ entity.Key `name:"Pallet" pk:"id"`
-	_ entity.GSI `name:"byPlace" index:"gsi1" pk:"gsi1pk={hall}/{row:01}"`
-
-	ID     string    `dynamodbav:"id"`
-	Hall   string    `dynamodbav:"hall,omitempty"`
-	Row    int       `dynamodbav:"row,omitempty"`
-	Note   string    `dynamodbav:"note,omitempty"`
-	SeenAt time.Time `dynamodbav:"seenAt,omitempty"`
+	_      entity.Key `name:"Pallet" pk:"id"`
+	_      entity.GSI `name:"byPlace" index:"gsi1" pk:"gsi1pk={hall}/{row:01}"`
+	ID     string     `dynamodbav:"id"`
+	Hall   string     `dynamodbav:"hall,omitempty"`
+	Row    int        `dynamodbav:"row,omitempty"`
+	Note   string     `dynamodbav:"note,omitempty"`
+	SeenAt time.Time  `dynamodbav:"seenAt,omitempty"`
 }

@@ -27,14 +27,13 @@ func TestKeys_VerbatimValueMayNotHoldWhatFollowsIt(t *testing.T) {
 
 // Wired has key parts whose stored form is not their Go form: an epoch, a fraction, a folded text.
 type Wired struct {
-	_ entity.Key `name:"Wired" pk:"$#{day}#{serial}" sk:"$#{at}#{host|lower}"`
-	_ entity.GSI `name:"bySerial" index:"gsi1" pk:"$#{serial}" sk:"$#{at}"`
-
-	Day    time.Time `dynamodbav:"day" entity:"time=unix"`
-	Serial int64     `dynamodbav:"serial"`
-	At     time.Time `dynamodbav:"at" entity:"time=ms"`
-	Host   string    `dynamodbav:"host"`
-	Note   string    `dynamodbav:"note,omitempty"`
+	_      entity.Key `name:"Wired" pk:"$#{day}#{serial}" sk:"$#{at}#{host|lower}"`
+	_      entity.GSI `name:"bySerial" index:"gsi1" pk:"$#{serial}" sk:"$#{at}"`
+	Day    time.Time  `dynamodbav:"day" entity:"time=unix"`
+	Serial int64      `dynamodbav:"serial"`
+	At     time.Time  `dynamodbav:"at" entity:"time=ms"`
+	Host   string     `dynamodbav:"host"`
+	Note   string     `dynamodbav:"note,omitempty"`
 }
 
 // Whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
@@ -73,14 +72,13 @@ func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 
 // Epoch is keyed by times that are stored as numbers, in templates and natively.
 type Epoch struct {
-	_ entity.Key `name:"Epoch" pk:"$#{id}" sk:"$#{at}"`
-	_ entity.GSI `name:"bySecond" index:"gsi1" pk:"id" sk:"second"`
-	_ entity.GSI `name:"byMilli" index:"gsi2" pk:"gsi2pk={id}" sk:"gsi2sk={at:013}"`
-
-	ID     string    `dynamodbav:"id"`
-	At     time.Time `dynamodbav:"at" entity:"time=unixms"`
-	Second time.Time `dynamodbav:"second,omitempty" entity:"time=unix"`
-	Note   string    `dynamodbav:"note,omitempty"`
+	_      entity.Key `name:"Epoch" pk:"$#{id}" sk:"$#{at}"`
+	_      entity.GSI `name:"bySecond" index:"gsi1" pk:"id" sk:"second"`
+	_      entity.GSI `name:"byMilli" index:"gsi2" pk:"gsi2pk={id}" sk:"gsi2sk={at:013}"`
+	ID     string     `dynamodbav:"id"`
+	At     time.Time  `dynamodbav:"at" entity:"time=unixms"`
+	Second time.Time  `dynamodbav:"second,omitempty" entity:"time=unix"`
+	Note   string     `dynamodbav:"note,omitempty"`
 }
 
 // What is stored as a number is found by the time that it represents.
@@ -127,24 +125,23 @@ func TestKeys_ZeroPartsAreQueriedByEq(t *testing.T) {
 // Block has a binary partition key and a number as sort key, a local index on a binary, and an index with four
 // attributes a side, of all types that a key can have.
 type Block struct {
-	_ entity.Key `name:"Block" pk:"hash" sk:"height"`
-	_ entity.LSI `name:"byRoot" index:"root-index" sk:"root"`
-	_ entity.GSI `name:"wide" index:"wide-index" pk:"a+b+c+d" sk:"w+x+y+z"`
-	_ entity.GSI `name:"byPrice" index:"price-index" pk:"c" sk:"price"`
-
-	Hash   []byte  `dynamodbav:"hash"`
-	Height uint64  `dynamodbav:"height" entity:"zero"`
-	Root   []byte  `dynamodbav:"root,omitempty"`
-	A      string  `dynamodbav:"a,omitempty"`
-	B      int     `dynamodbav:"b,omitempty"`
-	C      []byte  `dynamodbav:"c,omitempty"`
-	D      string  `dynamodbav:"d,omitempty"`
-	W      int     `dynamodbav:"w,omitempty"`
-	X      string  `dynamodbav:"x,omitempty"`
-	Y      []byte  `dynamodbav:"y,omitempty"`
-	Z      int     `dynamodbav:"z,omitempty"`
-	Price  float64 `dynamodbav:"price,omitempty"`
-	Note   string  `dynamodbav:"note,omitempty"`
+	_      entity.Key `name:"Block" pk:"hash" sk:"height"`
+	_      entity.LSI `name:"byRoot" index:"root-index" sk:"root"`
+	_      entity.GSI `name:"wide" index:"wide-index" pk:"a+b+c+d" sk:"w+x+y+z"`
+	_      entity.GSI `name:"byPrice" index:"price-index" pk:"c" sk:"price"`
+	Hash   []byte     `dynamodbav:"hash"`
+	Height uint64     `dynamodbav:"height" entity:"zero"`
+	Root   []byte     `dynamodbav:"root,omitempty"`
+	A      string     `dynamodbav:"a,omitempty"`
+	B      int        `dynamodbav:"b,omitempty"`
+	C      []byte     `dynamodbav:"c,omitempty"`
+	D      string     `dynamodbav:"d,omitempty"`
+	W      int        `dynamodbav:"w,omitempty"`
+	X      string     `dynamodbav:"x,omitempty"`
+	Y      []byte     `dynamodbav:"y,omitempty"`
+	Z      int        `dynamodbav:"z,omitempty"`
+	Price  float64    `dynamodbav:"price,omitempty"`
+	Note   string     `dynamodbav:"note,omitempty"`
 }
 
 func heights(blocks []Block) (out []int) {
@@ -298,9 +295,8 @@ func textRanges[T any](t *testing.T, field *string, query func(entity.Cond) enti
 
 // Gadget is an item of a table whose form other programs rely on: nothing may be in it that is not here.
 type Gadget struct {
-	_ entity.Key `name:"Gadget" pk:"hardware_id"`
-	_ entity.GSI `name:"all" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
-
+	_            entity.Key      `name:"Gadget" pk:"hardware_id"`
+	_            entity.GSI      `name:"all" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
 	HardwareID   string          `dynamodbav:"hardware_id"`
 	Confirmation string          `dynamodbav:"confirmation_id" entity:"set_once"`
 	Sensors      []string        `dynamodbav:"sensors" entity:"notnull"`

@@ -104,10 +104,9 @@ func TestPlan_PrintsForeignTextQuoted(t *testing.T) {
 
 // Account has a secret wherever a value can be: in the key, in index keys, nested, as a number and as a time.
 type Account struct {
-	_ entity.Key `name:"Account" pk:"$#{tenant}#{ssn}" sk:"$"`
-	_ entity.GSI `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"gsi1sk={pin:08}"`
-	_ entity.GSI `name:"byMail" index:"gsi2" pk:"$#{mail}" sk:"$#{token}"`
-
+	_      entity.Key        `name:"Account" pk:"$#{tenant}#{ssn}" sk:"$"`
+	_      entity.GSI        `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"gsi1sk={pin:08}"`
+	_      entity.GSI        `name:"byMail" index:"gsi2" pk:"$#{mail}" sk:"$#{token}"`
 	Tenant string            `dynamodbav:"tenant"`
 	SSN    string            `dynamodbav:"ssn" entity:"secret"`
 	Mail   string            `dynamodbav:"mail,omitempty"`

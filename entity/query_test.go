@@ -158,14 +158,13 @@ func TestQuery_RangeThatNothingCanMeetSendsNoRequest(t *testing.T) {
 
 // Invoice shares partitions of its table and of an index with the same struct under the name Receipt.
 type Invoice struct {
-	_ entity.Key `name:"Invoice" pk:"pk={customer}" sk:"$#{id}"`
-	_ entity.GSI `name:"byDay" index:"gsi1" pk:"gsi1pk={day}" sk:"$#{id}"`
-
-	Customer string `dynamodbav:"customer"`
-	ID       string `dynamodbav:"id"`
-	Day      string `dynamodbav:"day,omitempty"`
-	Amount   int    `dynamodbav:"amount"`
-	Paid     bool   `dynamodbav:"paid"`
+	_        entity.Key `name:"Invoice" pk:"pk={customer}" sk:"$#{id}"`
+	_        entity.GSI `name:"byDay" index:"gsi1" pk:"gsi1pk={day}" sk:"$#{id}"`
+	Customer string     `dynamodbav:"customer"`
+	ID       string     `dynamodbav:"id"`
+	Day      string     `dynamodbav:"day,omitempty"`
+	Amount   int        `dynamodbav:"amount"`
+	Paid     bool       `dynamodbav:"paid"`
 }
 
 // crowdedPartition holds two invoices, two receipts, and what features store with an item: none of it may show up as
@@ -226,19 +225,17 @@ func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
 
 // Cat and Dog are verbatim and share a table: a discriminator distinguishes them.
 type Cat struct {
-	_ entity.Key `name:"Cat" pk:"owner" sk:"name" kind:"type=cat"`
-
-	Owner string `dynamodbav:"owner"`
-	Name  string `dynamodbav:"name"`
-	Lives int    `dynamodbav:"lives,omitempty"`
+	_     entity.Key `name:"Cat" pk:"owner" sk:"name" kind:"type=cat"`
+	Owner string     `dynamodbav:"owner"`
+	Name  string     `dynamodbav:"name"`
+	Lives int        `dynamodbav:"lives,omitempty"`
 }
 
 type Dog struct {
-	_ entity.Key `name:"Dog" pk:"owner" sk:"name" kind:"type=dog"`
-
-	Owner string `dynamodbav:"owner"`
-	Name  string `dynamodbav:"name"`
-	Breed string `dynamodbav:"breed,omitempty"`
+	_     entity.Key `name:"Dog" pk:"owner" sk:"name" kind:"type=dog"`
+	Owner string     `dynamodbav:"owner"`
+	Name  string     `dynamodbav:"name"`
+	Breed string     `dynamodbav:"breed,omitempty"`
 }
 
 func TestKind_IsWrittenOnEveryPathAndSeparatesEntities(t *testing.T) {

@@ -40,10 +40,9 @@ func TestErrors_WrapTheSDKErrorAndTheStoredItem(t *testing.T) {
 
 // A page replaces everything that its struct has: no attribute of it depends on what is stored.
 type page struct {
-	_ entity.Key `name:"Page" pk:"$#{site}" sk:"$#{path|lower}"`
-	_ entity.GSI `name:"open" index:"gsi1" pk:"$#{site}" sk:"$#{rank}" when:"state=open"`
-	_ entity.GSI `name:"byOwner" index:"gsi2" pk:"$#{owner}"`
-
+	_     entity.Key          `name:"Page" pk:"$#{site}" sk:"$#{path|lower}"`
+	_     entity.GSI          `name:"open" index:"gsi1" pk:"$#{site}" sk:"$#{rank}" when:"state=open"`
+	_     entity.GSI          `name:"byOwner" index:"gsi2" pk:"$#{owner}"`
 	Site  string              `dynamodbav:"site"`
 	Path  string              `dynamodbav:"path"`
 	State string              `dynamodbav:"state,omitempty" entity:"default=open"`
@@ -196,8 +195,7 @@ func TestRequired_RejectsAbsentNullAndEmpty(t *testing.T) {
 
 // Mandatory has required attributes of every shape.
 type Mandatory struct {
-	_ entity.Key `name:"Mandatory" pk:"$#{id}"`
-
+	_      entity.Key     `name:"Mandatory" pk:"$#{id}"`
 	ID     string         `dynamodbav:"id"`
 	Name   string         `dynamodbav:"name" entity:"required"`
 	List   []string       `dynamodbav:"list" entity:"required"`

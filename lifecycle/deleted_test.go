@@ -189,20 +189,19 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 
 // Letter has a trash for each tenant, and one for each room of the table.
 type Letter struct {
-	_ entity.Key           `name:"Letter" pk:"$#{room}" sk:"$#{id}"`
-	_ entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#{tenant}" sk:"$#{id}"`
-	_ entity.GSI           `name:"trash" index:"gsi2" pk:"gsi2pk=TENANT#{tenant}" sk:"$#{deletedAt}#{id}" project:"room,id"`
-	_ entity.LSI           `name:"roomTrash" index:"lsi1" sk:"lsi1sk={deletedAt}"`
-	_ versioned.Retain     ``
-	_ lifecycle.SoftDelete `ttl:"30d"`
-	_ unique.Constraint    `name:"title" fields:"title"`
-
-	Room      string    `dynamodbav:"room"`
-	ID        string    `dynamodbav:"id"`
-	Tenant    string    `dynamodbav:"tenant,omitempty"`
-	Title     string    `dynamodbav:"title,omitempty"`
-	Version   int64     `dynamodbav:"version" entity:"version"`
-	DeletedAt time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=ms"`
+	_         entity.Key           `name:"Letter" pk:"$#{room}" sk:"$#{id}"`
+	_         entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#{tenant}" sk:"$#{id}"`
+	_         entity.GSI           `name:"trash" index:"gsi2" pk:"gsi2pk=TENANT#{tenant}" sk:"$#{deletedAt}#{id}" project:"room,id"`
+	_         entity.LSI           `name:"roomTrash" index:"lsi1" sk:"lsi1sk={deletedAt}"`
+	_         versioned.Retain     ``
+	_         lifecycle.SoftDelete `ttl:"30d"`
+	_         unique.Constraint    `name:"title" fields:"title"`
+	Room      string               `dynamodbav:"room"`
+	ID        string               `dynamodbav:"id"`
+	Tenant    string               `dynamodbav:"tenant,omitempty"`
+	Title     string               `dynamodbav:"title,omitempty"`
+	Version   int64                `dynamodbav:"version" entity:"version"`
+	DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=ms"`
 }
 
 // Packet has current items in the index that holds the trash of letters.

@@ -151,14 +151,13 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 
 // Charge is a series whose events have an id.
 type Charge struct {
-	_ entity.Key        `name:"Charge" pk:"$#{account}" sk:"$#{kind}"`
-	_ timeseries.Events `orderBy:"phase" id:"event" late:"record" shards:"2"`
-
-	Account string `dynamodbav:"account"`
-	Kind    string `dynamodbav:"kind"`
-	Phase   string `dynamodbav:"phase"`
-	Event   string `dynamodbav:"event"`
-	Cents   int    `dynamodbav:"cents" entity:"append"`
+	_       entity.Key        `name:"Charge" pk:"$#{account}" sk:"$#{kind}"`
+	_       timeseries.Events `orderBy:"phase" id:"event" late:"record" shards:"2"`
+	Account string            `dynamodbav:"account"`
+	Kind    string            `dynamodbav:"kind"`
+	Phase   string            `dynamodbav:"phase"`
+	Event   string            `dynamodbav:"event"`
+	Cents   int               `dynamodbav:"cents" entity:"append"`
 }
 
 // The parts of the keys are what marks events in keys, which changes nothing for readers of a stream.

@@ -254,11 +254,10 @@ func TestReader_LatestDoesNotDependOnAClock(t *testing.T) {
 
 // Named is an entity whose name looks like that of what readers store.
 type Named struct {
-	_ entity.Key `name:"StreamReader-jobs" pk:"$#{id}" sk:"$#{stream}#{shard}"`
-
-	ID     string `dynamodbav:"id"`
-	Stream string `dynamodbav:"stream"`
-	Shard  string `dynamodbav:"shard"`
+	_      entity.Key `name:"StreamReader-jobs" pk:"$#{id}" sk:"$#{stream}#{shard}"`
+	ID     string     `dynamodbav:"id"`
+	Stream string     `dynamodbav:"stream"`
+	Shard  string     `dynamodbav:"shard"`
 }
 
 // Readers pass over their checkpoints and those of other readers, by a mark that no declaration can have, and give all else to the program. Without a

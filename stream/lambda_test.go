@@ -61,8 +61,7 @@ const lambdaEvent = `{
 
 // Thing has a field of every type of DynamoDB, under other names than the struct's.
 type Thing struct {
-	_ entity.Key `name:"Thing" pk:"$#{id}" sk:"$"`
-
+	_       entity.Key     `name:"Thing" pk:"$#{id}" sk:"$"`
 	ID      string         `dynamodbav:"id"`
 	Float   float64        `dynamodbav:"f"`
 	Raw     []byte         `dynamodbav:"raw"`

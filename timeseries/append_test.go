@@ -191,12 +191,11 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 
 // Probe has a clock that is not trusted.
 type Probe struct {
-	_ entity.Key        `name:"Probe" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" maxAhead:"1h"`
-
-	ID string    `dynamodbav:"id"`
-	At time.Time `dynamodbav:"at"`
-	V  int       `dynamodbav:"v" entity:"append"`
+	_  entity.Key        `name:"Probe" pk:"$#{id}" sk:"$"`
+	_  timeseries.Events `orderBy:"at" maxAhead:"1h"`
+	ID string            `dynamodbav:"id"`
+	At time.Time         `dynamodbav:"at"`
+	V  int               `dynamodbav:"v" entity:"append"`
 }
 
 func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) {

@@ -18,29 +18,27 @@ import (
 
 // Charge is a series whose events have an id.
 type Charge struct {
-	_ entity.Key        `name:"Charge" pk:"$#{account}" sk:"$"`
-	_ entity.GSI        `name:"latest" index:"gsi1" pk:"$" sk:"$#{at}#{event}"`
-	_ timeseries.Events `orderBy:"at" id:"event" late:"record"`
-
-	Account string    `dynamodbav:"account"`
-	At      time.Time `dynamodbav:"at" entity:"time=s"`
-	Event   string    `dynamodbav:"event"`
-	Cents   int       `dynamodbav:"cents" entity:"append"`
-	Note    *string   `dynamodbav:"note,omitempty" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Charge" pk:"$#{account}" sk:"$"`
+	_       entity.GSI        `name:"latest" index:"gsi1" pk:"$" sk:"$#{at}#{event}"`
+	_       timeseries.Events `orderBy:"at" id:"event" late:"record"`
+	Account string            `dynamodbav:"account"`
+	At      time.Time         `dynamodbav:"at" entity:"time=s"`
+	Event   string            `dynamodbav:"event"`
+	Cents   int               `dynamodbav:"cents" entity:"append"`
+	Note    *string           `dynamodbav:"note,omitempty" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 // Step is a series in several partitions, ordered by a text and a number.
 type Step struct {
-	_ entity.Key        `name:"Step" pk:"$#{run}" sk:"$#{part}"`
-	_ timeseries.Events `orderBy:"phase" id:"n" late:"record" shards:"3"`
-
-	Run   string  `dynamodbav:"run"`
-	Part  string  `dynamodbav:"part"`
-	Phase string  `dynamodbav:"phase"`
-	N     int     `dynamodbav:"n" entity:"zero"`
-	Value int     `dynamodbav:"value" entity:"append"`
-	Note  *string `dynamodbav:"note,omitempty" entity:"append"`
+	_     entity.Key        `name:"Step" pk:"$#{run}" sk:"$#{part}"`
+	_     timeseries.Events `orderBy:"phase" id:"n" late:"record" shards:"3"`
+	Run   string            `dynamodbav:"run"`
+	Part  string            `dynamodbav:"part"`
+	Phase string            `dynamodbav:"phase"`
+	N     int               `dynamodbav:"n" entity:"zero"`
+	Value int               `dynamodbav:"value" entity:"append"`
+	Note  *string           `dynamodbav:"note,omitempty" entity:"append"`
 }
 
 // chargeIDs are in order, and have what separates the parts of keys.

@@ -204,55 +204,49 @@ func eventSK(stamp string) string { return deviceSK + "#e#" + stamp }
 
 // Telemetry is what most tests append: a clock in nanoseconds, a time to live, and fields that an event may leave out.
 type Telemetry struct {
-	_ entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
-	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
-	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
-
-	Channel   string    `dynamodbav:"channel"`
-	DeviceID  string    `dynamodbav:"deviceId"`
-	Timestamp time.Time `dynamodbav:"timestamp"`
-
-	Location *string `dynamodbav:"location,omitempty" entity:"append"`
-	Alert    *bool   `dynamodbav:"alert,omitempty"    entity:"append"`
-	GPIO     *int    `dynamodbav:"gpio,omitempty"     entity:"append"`
-
-	AccountID   string    `dynamodbav:"accountId,omitempty"`
-	Diagnostics string    `dynamodbav:"diagnostics,omitempty"`
-	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	_           entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
+	_           entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
+	_           timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+	Channel     string            `dynamodbav:"channel"`
+	DeviceID    string            `dynamodbav:"deviceId"`
+	Timestamp   time.Time         `dynamodbav:"timestamp"`
+	Location    *string           `dynamodbav:"location,omitempty" entity:"append"`
+	Alert       *bool             `dynamodbav:"alert,omitempty"    entity:"append"`
+	GPIO        *int              `dynamodbav:"gpio,omitempty"     entity:"append"`
+	AccountID   string            `dynamodbav:"accountId,omitempty"`
+	Diagnostics string            `dynamodbav:"diagnostics,omitempty"`
+	CreatedAt   time.Time         `dynamodbav:"createdAt" entity:"created_at"`
 }
 
 // Meter records late events, keeps events forever, and is ordered by a counter.
 type Meter struct {
-	_ entity.Key        `name:"Meter" pk:"$#{meterId}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" late:"record"`
-
-	MeterID string  `dynamodbav:"meterId"`
-	Seq     int64   `dynamodbav:"seq"`
-	Value   int     `dynamodbav:"value" entity:"append"`
-	Note    *string `dynamodbav:"note,omitempty" entity:"append"`
-	Site    string  `dynamodbav:"site,omitempty"`
+	_       entity.Key        `name:"Meter" pk:"$#{meterId}" sk:"$"`
+	_       timeseries.Events `orderBy:"seq" late:"record"`
+	MeterID string            `dynamodbav:"meterId"`
+	Seq     int64             `dynamodbav:"seq"`
+	Value   int               `dynamodbav:"value" entity:"append"`
+	Note    *string           `dynamodbav:"note,omitempty" entity:"append"`
+	Site    string            `dynamodbav:"site,omitempty"`
 }
 
 // Channel has several streams in one partition.
 type Channel struct {
-	_ entity.Key        `name:"Channel" pk:"$#{channel}" sk:"$#{stream}"`
-	_ timeseries.Events `orderBy:"timestamp"`
-
-	Channel   string    `dynamodbav:"channel"`
-	Stream    string    `dynamodbav:"stream"`
-	Timestamp time.Time `dynamodbav:"timestamp"`
-	State     string    `dynamodbav:"state" entity:"append"`
+	_         entity.Key        `name:"Channel" pk:"$#{channel}" sk:"$#{stream}"`
+	_         timeseries.Events `orderBy:"timestamp"`
+	Channel   string            `dynamodbav:"channel"`
+	Stream    string            `dynamodbav:"stream"`
+	Timestamp time.Time         `dynamodbav:"timestamp"`
+	State     string            `dynamodbav:"state" entity:"append"`
 }
 
 // Journal is ordered by a text.
 type Journal struct {
-	_ entity.Key        `name:"Journal" pk:"$#{book}" sk:"$"`
-	_ timeseries.Events `orderBy:"mark"`
-
-	Book string `dynamodbav:"book"`
-	Mark string `dynamodbav:"mark"`
-	Text string `dynamodbav:"text" entity:"append"`
-	Page *int   `dynamodbav:"page,omitempty" entity:"append"`
+	_    entity.Key        `name:"Journal" pk:"$#{book}" sk:"$"`
+	_    timeseries.Events `orderBy:"mark"`
+	Book string            `dynamodbav:"book"`
+	Mark string            `dynamodbav:"mark"`
+	Text string            `dynamodbav:"text" entity:"append"`
+	Page *int              `dynamodbav:"page,omitempty" entity:"append"`
 }
 
 // start is when the first event of most tests happened. The test's clock is far ahead of it, and of the real one, so

@@ -28,14 +28,13 @@ func on[T any](t testing.TB) *timeseries.Series[T] { return entity.Must(timeseri
 
 // Vault has secrets among what events carry, and in their key.
 type Vault struct {
-	_ entity.Key        `name:"Vault" pk:"$#{id}" sk:"$"`
-	_ entity.GSI        `name:"byHolder" index:"gsi1" pk:"$#{holder}"`
-	_ timeseries.Events `orderBy:"ticket" ttl:"90d"`
-
-	ID     string `dynamodbav:"id"`
-	Ticket string `dynamodbav:"ticket" entity:"secret"`
-	Holder string `dynamodbav:"holder" entity:"append,secret"`
-	Note   string `dynamodbav:"note,omitempty" entity:"secret"`
+	_      entity.Key        `name:"Vault" pk:"$#{id}" sk:"$"`
+	_      entity.GSI        `name:"byHolder" index:"gsi1" pk:"$#{holder}"`
+	_      timeseries.Events `orderBy:"ticket" ttl:"90d"`
+	ID     string            `dynamodbav:"id"`
+	Ticket string            `dynamodbav:"ticket" entity:"secret"`
+	Holder string            `dynamodbav:"holder" entity:"append,secret"`
+	Note   string            `dynamodbav:"note,omitempty" entity:"secret"`
 }
 
 func TestPlan_OfEveryVerb(t *testing.T) {
@@ -137,13 +136,12 @@ func TestLayout_CurrentAndEventByteForByte(t *testing.T) {
 
 // Scale has a payload version, names of its own for keys, and a partition key that is the attribute itself.
 type Scale struct {
-	_ entity.Key        `name:"Scale" pk:"scaleId" sk:"$" payload:"3"`
-	_ timeseries.Events `orderBy:"ms" ttl:"1h30m"`
-
-	ScaleID string    `dynamodbav:"scaleId"`
-	Time    time.Time `dynamodbav:"ms" entity:"time=unixms"`
-	Grams   int       `dynamodbav:"grams" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Scale" pk:"scaleId" sk:"$" payload:"3"`
+	_       timeseries.Events `orderBy:"ms" ttl:"1h30m"`
+	ScaleID string            `dynamodbav:"scaleId"`
+	Time    time.Time         `dynamodbav:"ms" entity:"time=unixms"`
+	Grams   int               `dynamodbav:"grams" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
@@ -180,20 +178,19 @@ func state(stream string, minutes int, state string) Channel {
 
 // Pulse is a series in a table that is shared with effect-dynamodb.
 type Pulse struct {
-	_ entity.Key        `name:"Pulse" pk:"$#channel_{channel}#deviceid_{deviceId}" sk:"$"`
-	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#accountid_{accountId}" sk:"$#deviceid_{deviceId}"`
-	_ entity.GSI        `name:"byState" index:"gsi2" pk:"$#state_{state}" sk:"$#at_{at}"`
-	_ entity.GSI        `name:"bySite" index:"gsi3" pk:"$#site_{site}" sk:"$#at_{at}"`
-	_ timeseries.Events `orderBy:"at" ttl:"7d" late:"record"`
-
-	Channel   string    `dynamodbav:"channel"`
-	DeviceID  string    `dynamodbav:"deviceId"`
-	At        time.Time `dynamodbav:"at"`
-	State     *string   `dynamodbav:"state,omitempty" entity:"append"`
-	Level     *int      `dynamodbav:"level,omitempty" entity:"append"`
-	AccountID string    `dynamodbav:"accountId,omitempty"`
-	Site      string    `dynamodbav:"site,omitempty"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	_         entity.Key        `name:"Pulse" pk:"$#channel_{channel}#deviceid_{deviceId}" sk:"$"`
+	_         entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#accountid_{accountId}" sk:"$#deviceid_{deviceId}"`
+	_         entity.GSI        `name:"byState" index:"gsi2" pk:"$#state_{state}" sk:"$#at_{at}"`
+	_         entity.GSI        `name:"bySite" index:"gsi3" pk:"$#site_{site}" sk:"$#at_{at}"`
+	_         timeseries.Events `orderBy:"at" ttl:"7d" late:"record"`
+	Channel   string            `dynamodbav:"channel"`
+	DeviceID  string            `dynamodbav:"deviceId"`
+	At        time.Time         `dynamodbav:"at"`
+	State     *string           `dynamodbav:"state,omitempty" entity:"append"`
+	Level     *int              `dynamodbav:"level,omitempty" entity:"append"`
+	AccountID string            `dynamodbav:"accountId,omitempty"`
+	Site      string            `dynamodbav:"site,omitempty"`
+	CreatedAt time.Time         `dynamodbav:"createdAt" entity:"created_at"`
 }
 
 func sharedTable(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }

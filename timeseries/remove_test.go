@@ -244,28 +244,26 @@ func TestAppend_ResultsThatAreNotReadNeedNoUpgrade(t *testing.T) {
 
 // Invoice is a series whose events have an id, in several partitions, with an amount that was a number in Invoice1.
 type Invoice struct {
-	_ entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$" payload:"2"`
-	_ entity.GSI        `name:"byAmount" index:"gsi1" pk:"$#{amount}" sk:"$#{account}"`
-	_ timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
-
-	Account string    `dynamodbav:"account"`
-	At      time.Time `dynamodbav:"at" entity:"time=s"`
-	Event   string    `dynamodbav:"event"`
-	Amount  string    `dynamodbav:"amount" entity:"append"`
-	Remark  *string   `dynamodbav:"remark,omitempty" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$" payload:"2"`
+	_       entity.GSI        `name:"byAmount" index:"gsi1" pk:"$#{amount}" sk:"$#{account}"`
+	_       timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
+	Account string            `dynamodbav:"account"`
+	At      time.Time         `dynamodbav:"at" entity:"time=s"`
+	Event   string            `dynamodbav:"event"`
+	Amount  string            `dynamodbav:"amount" entity:"append"`
+	Remark  *string           `dynamodbav:"remark,omitempty" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 type Invoice1 struct {
-	_ entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
-
-	Account string    `dynamodbav:"account"`
-	At      time.Time `dynamodbav:"at" entity:"time=s"`
-	Event   string    `dynamodbav:"event"`
-	Cents   int       `dynamodbav:"cents" entity:"append"`
-	Note    *string   `dynamodbav:"note,omitempty" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$"`
+	_       timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
+	Account string            `dynamodbav:"account"`
+	At      time.Time         `dynamodbav:"at" entity:"time=s"`
+	Event   string            `dynamodbav:"event"`
+	Cents   int               `dynamodbav:"cents" entity:"append"`
+	Note    *string           `dynamodbav:"note,omitempty" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 func invoice1(account string, f fact) Invoice1 {

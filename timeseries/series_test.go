@@ -125,12 +125,10 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 
 // Station has an append field of every kind.
 type Station struct {
-	_ entity.Key        `name:"Station" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"n"`
-
-	ID string `dynamodbav:"id"`
-	N  uint64 `dynamodbav:"n"`
-
+	_     entity.Key         `name:"Station" pk:"$#{id}" sk:"$"`
+	_     timeseries.Events  `orderBy:"n"`
+	ID    string             `dynamodbav:"id"`
+	N     uint64             `dynamodbav:"n"`
 	Text  string             `dynamodbav:"text"  entity:"append"`
 	Count int                `dynamodbav:"count" entity:"append"`
 	Ratio float64            `dynamodbav:"ratio" entity:"append"`
@@ -205,12 +203,11 @@ func TestFields_DuplicateComparesContentsAndNotSpelling(t *testing.T) {
 
 // Vote is a series whose events must say for whom.
 type Vote struct {
-	_ entity.Key        `name:"Vote" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"n"`
-
-	ID  string  `dynamodbav:"id"`
-	N   int     `dynamodbav:"n"`
-	For *string `dynamodbav:"for,omitempty" entity:"append,required"`
+	_   entity.Key        `name:"Vote" pk:"$#{id}" sk:"$"`
+	_   timeseries.Events `orderBy:"n"`
+	ID  string            `dynamodbav:"id"`
+	N   int               `dynamodbav:"n"`
+	For *string           `dynamodbav:"for,omitempty" entity:"append,required"`
 }
 
 func TestFields_RequiredAppendFieldMustBeReportedInEveryEvent(t *testing.T) {
@@ -229,12 +226,11 @@ type Gauge struct {
 
 // Boiler may have a gauge.
 type Boiler struct {
-	_ entity.Key        `name:"Boiler" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"n"`
-
-	ID  string `dynamodbav:"id"`
-	N   int    `dynamodbav:"n"`
-	Hot bool   `dynamodbav:"hot" entity:"append"`
+	_   entity.Key        `name:"Boiler" pk:"$#{id}" sk:"$"`
+	_   timeseries.Events `orderBy:"n"`
+	ID  string            `dynamodbav:"id"`
+	N   int               `dynamodbav:"n"`
+	Hot bool              `dynamodbav:"hot" entity:"append"`
 	*Gauge
 }
 
@@ -250,22 +246,19 @@ func TestFields_NilEmbeddedPointerReportsNothing(t *testing.T) {
 
 // Tracker has index keys of every kind that a series can have.
 type Tracker struct {
-	_ entity.Key        `name:"Tracker" pk:"$#{id}" sk:"$"`
-	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{tenant}#{owner}" sk:"$#{id}"`
-	_ entity.GSI        `name:"byZone"  index:"gsi2" pk:"$#{zone}#{floor}" sk:"$#{at}#{id}"`
-	_ entity.GSI        `name:"byBeacon" index:"gsi3" pk:"$#{beacon}" sk:"gsi3sk={createdAt}"`
-	_ timeseries.Events `orderBy:"at"`
-
-	ID string    `dynamodbav:"id"`
-	At time.Time `dynamodbav:"at" entity:"time=s"`
-
-	Zone   string  `dynamodbav:"zone" entity:"append"`
-	Floor  int     `dynamodbav:"floor" entity:"append"`
-	Beacon *string `dynamodbav:"beacon,omitempty" entity:"append"`
-
-	Tenant    string    `dynamodbav:"tenant,omitempty"`
-	Owner     string    `dynamodbav:"owner,omitempty"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
+	_         entity.Key        `name:"Tracker" pk:"$#{id}" sk:"$"`
+	_         entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{tenant}#{owner}" sk:"$#{id}"`
+	_         entity.GSI        `name:"byZone"  index:"gsi2" pk:"$#{zone}#{floor}" sk:"$#{at}#{id}"`
+	_         entity.GSI        `name:"byBeacon" index:"gsi3" pk:"$#{beacon}" sk:"gsi3sk={createdAt}"`
+	_         timeseries.Events `orderBy:"at"`
+	ID        string            `dynamodbav:"id"`
+	At        time.Time         `dynamodbav:"at" entity:"time=s"`
+	Zone      string            `dynamodbav:"zone" entity:"append"`
+	Floor     int               `dynamodbav:"floor" entity:"append"`
+	Beacon    *string           `dynamodbav:"beacon,omitempty" entity:"append"`
+	Tenant    string            `dynamodbav:"tenant,omitempty"`
+	Owner     string            `dynamodbav:"owner,omitempty"`
+	CreatedAt time.Time         `dynamodbav:"createdAt" entity:"created_at,time=s"`
 }
 
 const (
@@ -322,7 +315,6 @@ type Stamped struct {
 	_ entity.Key        `name:"Stamped" pk:"$#{id}" sk:"$"`
 	_ timeseries.Events `orderBy:"at" late:"record"`
 	Stamps
-
 	ID    string    `dynamodbav:"id"`
 	At    time.Time `dynamodbav:"at"`
 	Value int       `dynamodbav:"value" entity:"append"`

@@ -281,12 +281,11 @@ func TestShards_AnswersAreReadOnTogether(t *testing.T) {
 
 // Sealed has a secret in the key that the names of its partitions continue.
 type Sealed struct {
-	_ entity.Key        `name:"Sealed" pk:"$#{token}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" shards:"2" current:"none"`
-
-	Token string `dynamodbav:"token" entity:"secret"`
-	Seq   uint64 `dynamodbav:"seq"`
-	Value int    `dynamodbav:"value" entity:"append"`
+	_     entity.Key        `name:"Sealed" pk:"$#{token}" sk:"$"`
+	_     timeseries.Events `orderBy:"seq" shards:"2" current:"none"`
+	Token string            `dynamodbav:"token" entity:"secret"`
+	Seq   uint64            `dynamodbav:"seq"`
+	Value int               `dynamodbav:"value" entity:"append"`
 }
 
 func TestShards_NamesOfPartitionsShowNoSecret(t *testing.T) {

@@ -13,11 +13,10 @@ import (
 
 // Account is stored in the same table and takes part in transactions.
 type Account struct {
-	_ entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`
-
-	AccountID string `dynamodbav:"accountId"`
-	Plan      string `dynamodbav:"plan"`
-	Devices   int    `dynamodbav:"devices"`
+	_         entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`
+	AccountID string     `dynamodbav:"accountId"`
+	Plan      string     `dynamodbav:"plan"`
+	Devices   int        `dynamodbav:"devices"`
 }
 
 func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {

@@ -296,12 +296,11 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 }
 
 type listed struct {
-	_ entity.Key        `name:"Listed" pk:"$#{id}" sk:"$"`
-	_ entity.GSI        `name:"byMail" index:"gsi1" pk:"$#{mail}" sk:"$#{id}"`
-	_ unique.Constraint `name:"mail" fields:"mail"`
-
-	ID   string `dynamodbav:"id"`
-	Mail string `dynamodbav:"mail"`
+	_    entity.Key        `name:"Listed" pk:"$#{id}" sk:"$"`
+	_    entity.GSI        `name:"byMail" index:"gsi1" pk:"$#{mail}" sk:"$#{id}"`
+	_    unique.Constraint `name:"mail" fields:"mail"`
+	ID   string            `dynamodbav:"id"`
+	Mail string            `dynamodbav:"mail"`
 }
 
 func TestErrors_HideUniqueValuesInKeysOfIndexes(t *testing.T) {

@@ -15,9 +15,8 @@ import (
 )
 
 type account struct {
-	_ entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
 	ID      string `dynamodbav:"id"`
 	Owner   string `dynamodbav:"owner"`
 	Balance int    `dynamodbav:"balance"`
@@ -26,10 +25,9 @@ type account struct {
 
 // keptAccount has a history too.
 type keptAccount struct {
-	_ entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-	_ versioned.Retain
-
+	_       entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
+	_       versioned.Retain
 	ID      string `dynamodbav:"id"`
 	Balance int    `dynamodbav:"balance"`
 	Version int64  `dynamodbav:"version" entity:"version"`
@@ -160,9 +158,8 @@ func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
 
 // ticket, parcel, badge and pass know when they were created: in nanoseconds, in seconds as a number, with deleted copies, with an end.
 type ticket struct {
-	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Ticket" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
 	ID      string    `dynamodbav:"id"`
 	Text    string    `dynamodbav:"text"`
 	Version int64     `dynamodbav:"version" entity:"version"`
@@ -170,9 +167,8 @@ type ticket struct {
 }
 
 type parcel struct {
-	_ entity.Key `name:"Parcel" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Parcel" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
 	ID      string     `dynamodbav:"id"`
 	Text    string     `dynamodbav:"text"`
 	Version uint64     `dynamodbav:"version" entity:"version"`
@@ -180,10 +176,9 @@ type parcel struct {
 }
 
 type badge struct {
-	_ entity.Key `name:"Badge" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-	_ lifecycle.SoftDelete
-
+	_       entity.Key `name:"Badge" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
+	_       lifecycle.SoftDelete
 	ID      string    `dynamodbav:"id"`
 	Text    string    `dynamodbav:"text"`
 	Version int       `dynamodbav:"version" entity:"version"`
@@ -192,14 +187,13 @@ type badge struct {
 }
 
 type pass struct {
-	_ entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-	_ lifecycle.TTL `attr:"ends" after:"1h"`
-
-	ID      string    `dynamodbav:"id"`
-	Text    string    `dynamodbav:"text"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Created time.Time `dynamodbav:"created" entity:"created_at"`
+	_       entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
+	_       lifecycle.TTL `attr:"ends" after:"1h"`
+	ID      string        `dynamodbav:"id"`
+	Text    string        `dynamodbav:"text"`
+	Version int64         `dynamodbav:"version" entity:"version"`
+	Created time.Time     `dynamodbav:"created" entity:"created_at"`
 }
 
 // dated writes a struct with every verb that expects its state, alone and in a transaction.
@@ -362,11 +356,10 @@ func putsNew[T any](t *testing.T, of func(id string) T) {
 
 // seat is read from indexes that carry parts of it.
 type seat struct {
-	_ entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
-	_ entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
+	_       entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
+	_       entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
+	_       versioned.Lock
 	ID      string    `dynamodbav:"id"`
 	Row     string    `dynamodbav:"row"`
 	Hall    string    `dynamodbav:"hall"`
@@ -377,16 +370,15 @@ type seat struct {
 
 // unlocked is a seat without a lock.
 type unlocked struct {
-	_ entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
-	_ entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
-
-	ID      string    `dynamodbav:"id"`
-	Row     string    `dynamodbav:"row"`
-	Hall    string    `dynamodbav:"hall"`
-	Note    string    `dynamodbav:"note"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Created time.Time `dynamodbav:"created" entity:"created_at"`
+	_       entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
+	_       entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
+	_       entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
+	ID      string     `dynamodbav:"id"`
+	Row     string     `dynamodbav:"row"`
+	Hall    string     `dynamodbav:"hall"`
+	Note    string     `dynamodbav:"note"`
+	Version int64      `dynamodbav:"version" entity:"version"`
+	Created time.Time  `dynamodbav:"created" entity:"created_at"`
 }
 
 // An index that names its attributes carries what writes expect, so what was read from it is not applied over a later state.
@@ -422,17 +414,15 @@ func TestLock_VerifyNamesAnIndexWithoutTheState(t *testing.T) {
 
 // unkept is the declaration of a program that knows nothing of versions, such as the one that is rolled back to.
 type unkept struct {
-	_ entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
-
-	ID   string `dynamodbav:"id"`
-	Text string `dynamodbav:"text"`
+	_    entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Text string     `dynamodbav:"text"`
 }
 
 type kept struct {
-	_ entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
-	_ versioned.Retain
-	_ lifecycle.SoftDelete
-
+	_       entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain
+	_       lifecycle.SoftDelete
 	ID      string `dynamodbav:"id"`
 	Text    string `dynamodbav:"text"`
 	Version int64  `dynamodbav:"version" entity:"version"`
@@ -440,11 +430,10 @@ type kept struct {
 
 // countedOnly counts versions and keeps none.
 type countedOnly struct {
-	_ entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
-
-	ID      string `dynamodbav:"id"`
-	Text    string `dynamodbav:"text"`
-	Version int64  `dynamodbav:"version" entity:"version"`
+	_       entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
+	ID      string     `dynamodbav:"id"`
+	Text    string     `dynamodbav:"text"`
+	Version int64      `dynamodbav:"version" entity:"version"`
 }
 
 // state is a version in short.
