@@ -183,24 +183,17 @@ func ended[T any](t *testing.T, own, other T, then func(context.Context, *entity
 	require.NoError(t, then(t.Context(), s))
 }
 
-// CasedPage has lower-case keys, and lives that begin without a look at earlier ones.
-type CasedPage struct {
-	_  entity.Key           `name:"Page" pk:"$#{id}" sk:"$"`
-	_  lifecycle.SoftDelete ``
-	ID string               `dynamodbav:"id"`
-}
-
 // Where nothing of earlier lives is read, items of two spellings can share a key one after the other. Each has copies of
 // its own, and a purge of either takes all.
 func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
-	h, s := lower[CasedPage](t)
+	h, s := lower[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
-	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
-	for _, v := range []CasedPage{upper, low, low} {
+	ctx, upper, low := t.Context(), Page{ID: "C-1"}, Page{ID: "c-1"}
+	for _, v := range []Page{upper, low, low} {
 		entity.Must(s.Create(ctx, v))
 		require.NoError(t, s.Delete(ctx, v))
 	}
-	for v, n := range map[CasedPage]int{upper: 1, low: 2} {
+	for v, n := range map[Page]int{upper: 1, low: 2} {
 		require.Len(t, entity.Must(deleted.List(v).Collect(ctx)), n)
 		got := entity.Must(deleted.Get(ctx, v))
 		require.Equal(t, v.ID, got.Item.ID)

@@ -60,9 +60,9 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 	} {
 		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(w.series.History(c.key, c.opts...).Collect(w.Ctx))), name)
 	}
-	channels := declare[Channel](t, w.DB)
-	for field, half := range map[string]Channel{"Stream": {Channel: "c-1"}, "Channel": {Stream: "status"}} {
-		dbtest.RequireInput(t, dbtest.ErrorOf(channels.History(half).Collect(w.Ctx)), "EDD-9101", field)
+	singles := declare[Single](t, w.DB)
+	for field, half := range map[string]Gauged{"Gauged.Stream": {ID: "g-1"}, "Gauged.ID": {Stream: "s"}} {
+		dbtest.RequireInput(t, dbtest.ErrorOf(singles.History(Single{Gauged: half}).Collect(w.Ctx)), "EDD-9101", field)
 	}
 	require.Empty(t, w.Wire.Requests())
 }

@@ -229,16 +229,6 @@ type Meter struct {
 	Site    string            `dynamodbav:"site,omitempty"`
 }
 
-// Channel has several streams in one partition.
-type Channel struct {
-	_         entity.Key        `name:"Channel" pk:"$#{channel}" sk:"$#{stream}"`
-	_         timeseries.Events `orderBy:"timestamp"`
-	Channel   string            `dynamodbav:"channel"`
-	Stream    string            `dynamodbav:"stream"`
-	Timestamp time.Time         `dynamodbav:"timestamp"`
-	State     string            `dynamodbav:"state" entity:"append"`
-}
-
 // Journal is ordered by a text.
 type Journal struct {
 	_    entity.Key        `name:"Journal" pk:"$#{book}" sk:"$"`

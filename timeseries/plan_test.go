@@ -39,7 +39,7 @@ type Vault struct {
 
 func TestPlan_OfEveryVerb(t *testing.T) {
 	t.Parallel()
-	telemetry, meters, channels, vaults := on[Telemetry](t), on[Meter](t), on[Channel](t), on[Vault](t)
+	telemetry, meters, singles, vaults := on[Telemetry](t), on[Meter](t), on[Single](t), on[Vault](t)
 	trackers, scales := on[Tracker](t), on[Scale](t)
 	sharded, alone, log, charges := on[Sharded](t), on[Alone](t), on[Log](t), on[Charge](t)
 	c := entity.Fields[Charge]()
@@ -50,7 +50,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"append-bare":         telemetry.Op().Append(bare(0)),
 		"append-if":           telemetry.Op().Append(tick(0, 1), entity.If(entity.Or(entity.Eq(f.GPIO, 1), entity.NotExists(&f.AccountID)))),
 		"append-without-ttl":  meters.Op().Append(reading(7, 70)),
-		"append-stream":       channels.Op().Append(state("s#t", 0, "on")),
+		"append-stream":       singles.Op().Append(singleOf("g-1", fact{at: 1})),
 		"append-native-key":   scales.Op().Append(Scale{ScaleID: "s-1", Time: start, Grams: 5}),
 		"append-index-halves": trackers.Op().Append(Tracker{ID: "t", At: start, Zone: "hall", Floor: 2, Beacon: ptr("b")}),
 		"append-secret":       vaults.Op().Append(Vault{ID: "v", Ticket: "T#1", Holder: "ann", Note: "n"}),
@@ -78,9 +78,9 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"history-le":          telemetry.History(device, entity.Le(&f.Timestamp, at(0))),
 		"history-eq":          telemetry.History(device, entity.Eq(&f.Timestamp, at(0))),
 		"history-empty":       telemetry.History(device, entity.Between(&f.Timestamp, at(1), at(0))),
-		"history-stream":      channels.History(Channel{Channel: "c-1", Stream: "s#t"}),
+		"history-stream":      singles.History(singleOf("g-1", fact{})),
 		"history-secret":      vaults.History(Vault{ID: "v"}, entity.Gt(&v.Ticket, "T#1"), entity.Filter(entity.Eq(&v.Holder, "ann"))),
-		"query-current":       channels.Query(Channel{Channel: "c-1"}),
+		"query-current":       singles.Query(Single{Gauged: Gauged{ID: "g-1"}}),
 		"query-index":         entity.Must(telemetry.Index("byAccount")).Query(Telemetry{AccountID: "acct-1"}),
 	} {
 		goldentest.Check(t, "plans/"+name+".txt", plan.String()+"\n")
@@ -89,11 +89,11 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 
 func TestPlan_OfAMistakeIsItsCode(t *testing.T) {
 	t.Parallel()
-	telemetry, probes, log := on[Telemetry](t), on[Probe](t), on[Log](t)
+	telemetry, stamped, log := on[Telemetry](t), on[Stamped](t), on[Log](t)
 	f := entity.Fields[Telemetry]()
 	for code, plan := range map[string]fmt.Stringer{
 		"EDD-9101": telemetry.Op().Append(Telemetry{Channel: "c-1", Timestamp: start}),
-		"EDD-9113": probes.Op().Append(Probe{ID: "p", At: start.AddDate(1, 0, 0)}),
+		"EDD-9113": stamped.Op().Append(Stamped{ID: "p", At: start.AddDate(1, 0, 0)}),
 		"EDD-9104": telemetry.Op().Update(device, entity.Set(f.GPIO, 1)),
 		"EDD-9190": log.Op().Upsert(Log(singleOf("g-1", fact{}))),
 		"EDD-9191": log.Op().Append(Log(singleOf("g-1", fact{at: 1})), entity.If(entity.Eq(&entity.Fields[Log]().Value, 1))),
@@ -170,10 +170,6 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 	entity.Must(w.series.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me")))
 	require.Equal(t, 12, w.current(Scale{ScaleID: "s#1"}).Grams)
 	require.Len(t, w.history(Scale{ScaleID: "s#1"}), 1)
-}
-
-func state(stream string, minutes int, state string) Channel {
-	return Channel{Channel: "c-1", Stream: stream, Timestamp: at(minutes), State: state}
 }
 
 // Pulse is a series in a table that is shared with effect-dynamodb.

@@ -140,6 +140,7 @@ type Station struct {
 	Blob  []byte             `dynamodbav:"blob"  entity:"append"`
 	Pair  struct{ A, B int } `dynamodbav:"pair" entity:"append"`
 	Load
+	*Gauge
 	Note string `dynamodbav:"note,omitempty"`
 }
 
@@ -224,24 +225,14 @@ type Gauge struct {
 	Unit string  `dynamodbav:"unit,omitempty"`
 }
 
-// Boiler may have a gauge.
-type Boiler struct {
-	_   entity.Key        `name:"Boiler" pk:"$#{id}" sk:"$"`
-	_   timeseries.Events `orderBy:"n"`
-	ID  string            `dynamodbav:"id"`
-	N   int               `dynamodbav:"n"`
-	Hot bool              `dynamodbav:"hot" entity:"append"`
-	*Gauge
-}
-
 func TestFields_NilEmbeddedPointerReportsNothing(t *testing.T) {
-	w := open[Boiler](t)
-	w.seed(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5, Unit: "never an append's"}})
-	r := w.append(Boiler{ID: "b", N: 2, Hot: true})
-	require.Equal(t, Boiler{ID: "b", N: 2, Hot: true, Gauge: &Gauge{Bar: 2.5}}, currentOf(t, r))
-	require.Equal(t, []Boiler{{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}, {ID: "b", N: 2, Hot: true}}, w.history(Boiler{ID: "b"}))
-	require.Equal(t, timeseries.Duplicate, w.append(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}).Reason)
-	require.Equal(t, timeseries.Collision, w.append(Boiler{ID: "b", N: 1}).Reason)
+	w := open[Station](t)
+	w.seed(Station{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5, Unit: "never an append's"}})
+	r := w.append(Station{ID: "b", N: 2, On: true})
+	require.Equal(t, Station{ID: "b", N: 2, On: true, Gauge: &Gauge{Bar: 2.5}}, currentOf(t, r))
+	require.Equal(t, []Station{{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}, {ID: "b", N: 2, On: true}}, w.history(Station{ID: "b"}))
+	require.Equal(t, timeseries.Duplicate, w.append(Station{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}).Reason)
+	require.Equal(t, timeseries.Collision, w.append(Station{ID: "b", N: 1}).Reason)
 }
 
 // Tracker has index keys of every kind that a series can have.
@@ -310,10 +301,10 @@ type Stamps struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// Stamped is a series with the fields of other entities.
+// Stamped is a series with the fields of other entities, and a clock that is not trusted.
 type Stamped struct {
 	_ entity.Key        `name:"Stamped" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" late:"record"`
+	_ timeseries.Events `orderBy:"at" late:"record" maxAhead:"1h"`
 	Stamps
 	ID    string    `dynamodbav:"id"`
 	At    time.Time `dynamodbav:"at"`

@@ -31,6 +31,7 @@ var start = time.Date(2101, 3, 4, 5, 6, 7, 0, time.UTC)
 // Person is a `$` entity.
 type Person struct {
 	_     entity.Key        `name:"Person" pk:"$#{id}" sk:"$"`
+	_     entity.GSI        `name:"byMail" index:"gsi1" pk:"$#{email}" sk:"$#{id}"`
 	_     unique.Constraint `name:"email" fields:"email"`
 	ID    string            `dynamodbav:"id"`
 	Email string            `dynamodbav:"email,omitempty"`
@@ -295,18 +296,10 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 	}
 }
 
-type listed struct {
-	_    entity.Key        `name:"Listed" pk:"$#{id}" sk:"$"`
-	_    entity.GSI        `name:"byMail" index:"gsi1" pk:"$#{mail}" sk:"$#{id}"`
-	_    unique.Constraint `name:"mail" fields:"mail"`
-	ID   string            `dynamodbav:"id"`
-	Mail string            `dynamodbav:"mail"`
-}
-
 func TestErrors_HideUniqueValuesInKeysOfIndexes(t *testing.T) {
 	t.Parallel()
-	b, s := dbtest.OpenStore[listed](t)
-	q := entity.Must(s.Index("byMail")).Query(listed{Mail: "ada@x"})
+	b, s := dbtest.OpenStore[Person](t)
+	q := entity.Must(s.Index("byMail")).Query(Person{Email: "ada@x"})
 	_, err := q.One(b.Ctx)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.ErrorContains(t, err, "gsi1pk = <hidden>")

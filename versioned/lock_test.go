@@ -140,20 +140,14 @@ func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	counted := entity.Must(entity.New[countedOnly](db))
-	type negative struct {
-		_       entity.Key `name:"Negative" pk:"$#{id}" sk:"$"`
-		_       versioned.Lock
-		ID      string `dynamodbav:"id"`
-		Version int    `dynamodbav:"version" entity:"version"`
-	}
-	below := entity.Must(entity.New[negative](db))
+	below := entity.Must(entity.New[badge](db))
 	var input *entity.InputError
 	require.ErrorAs(t, dbtest.ErrorOf(counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())), &input)
 	require.Equal(t, "EDD-9108", input.Code)
-	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), negative{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))), &input)
-	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), negative{ID: "a", Version: -1})), &input)
+	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))), &input)
+	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1})), &input)
 	require.Equal(t, "Version", input.Field)
-	require.ErrorIs(t, dbtest.ErrorOf(below.Put(t.Context(), negative{ID: "a", Version: -1}, versioned.AnyVersion())), entity.ErrNoClient)
+	require.ErrorIs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1}, versioned.AnyVersion())), entity.ErrNoClient)
 }
 
 // ticket, parcel, badge and pass know when they were created: in nanoseconds, in seconds as a number, with deleted copies, with an end.
@@ -356,10 +350,22 @@ func putsNew[T any](t *testing.T, of func(id string) T) {
 
 // seat is read from indexes that carry parts of it.
 type seat struct {
-	_       entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
-	_       entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
-	_       entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
-	_       versioned.Lock
+	_ entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
+	_ entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
+	_ versioned.Lock
+	place
+}
+
+// unlocked is a seat without a lock.
+type unlocked struct {
+	_ entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
+	_ entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
+	place
+}
+
+type place struct {
 	ID      string    `dynamodbav:"id"`
 	Row     string    `dynamodbav:"row"`
 	Hall    string    `dynamodbav:"hall"`
@@ -368,32 +374,19 @@ type seat struct {
 	Created time.Time `dynamodbav:"created" entity:"created_at"`
 }
 
-// unlocked is a seat without a lock.
-type unlocked struct {
-	_       entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
-	_       entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
-	_       entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
-	ID      string     `dynamodbav:"id"`
-	Row     string     `dynamodbav:"row"`
-	Hall    string     `dynamodbav:"hall"`
-	Note    string     `dynamodbav:"note"`
-	Version int64      `dynamodbav:"version" entity:"version"`
-	Created time.Time  `dynamodbav:"created" entity:"created_at"`
-}
-
 // An index that names its attributes carries what writes expect, so what was read from it is not applied over a later state.
 func TestLock_AnIndexThatNamesItsAttributesCarriesTheState(t *testing.T) {
 	t.Parallel()
 	_, s := dbtest.OpenStore[seat](t)
 	f := entity.Fields[seat]()
-	first := entity.Must(s.Create(t.Context(), seat{ID: "a", Row: "r", Hall: "h"}))
-	read := entity.Must(entity.Must(s.Index("byRow")).Query(seat{Row: "r"}).One(t.Context()))
+	first := entity.Must(s.Create(t.Context(), seat{place: place{ID: "a", Row: "r", Hall: "h"}}))
+	read := entity.Must(entity.Must(s.Index("byRow")).Query(seat{place: place{Row: "r"}}).One(t.Context()))
 	require.Equal(t, []any{first.Version, first.Created}, []any{read.Version, read.Created})
 	entity.Must(s.Update(t.Context(), first, entity.Set(&f.Note, "later")))
 	var conflict *versioned.ConflictError
 	require.ErrorAs(t, dbtest.ErrorOf(s.Update(t.Context(), read, entity.Set(&f.Note, "stale"))), &conflict)
 
-	keys := entity.Must(entity.Must(s.Index("byHall")).Query(seat{Hall: "h"}).One(t.Context()))
+	keys := entity.Must(entity.Must(s.Index("byHall")).Query(seat{place: place{Hall: "h"}}).One(t.Context()))
 	require.Zero(t, keys.Version, "an index with keys alone has no version")
 	require.ErrorAs(t, dbtest.ErrorOf(s.Put(t.Context(), keys)), &conflict)
 	require.True(t, conflict.Present)
