@@ -126,7 +126,7 @@ func TestBatchGet_FailsWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, dbtest.ErrorOf(y.DB.BatchGet(ctx, loads...)), context.Canceled)
-	y.patch(keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"), "value", str("x"))
+	y.patch(keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"), "value", dbtest.S("x"))
 	dbtest.As[*entity.DecodeError](t, dbtest.ErrorOf(y.DB.BatchGet(t.Context(), loads...)))
 	require.Equal(t, []any{Dial{ID: "g-1"}, Bare{ID: "b-1"}}, []any{g, b})
 }
@@ -160,7 +160,7 @@ func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
 	require.Equal(t, `S"Dial"`, stored["__edd_e__"])
 	require.Equal(t, `S"$app#v1#dial#g-7"`, stored["gsi1sk"])
 	require.NotEmpty(t, stored["_w"])
-	l.patch(at, "unknown", str("goes"))
+	l.patch(at, "unknown", dbtest.S("goes"))
 	l.OK(s.PutMany(t.Context(), []Dial{{ID: "g-7", Value: 70}}))
 	again := l.stored(at)
 	require.NotContains(t, again, "unknown", "a batch replaces the item whole")

@@ -107,7 +107,7 @@ func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 	for i, sk := range []string{"$app#v1#member#red#1", "$app#v1#voucher", "m", "zz"} {
 		stray := keys("pk", fmt.Sprint(tenant, i), "sk", "s", "gsi1pk", "TENANT#"+tenant, "gsi1sk", sk)
 		if i > 0 {
-			stray["__edd_e__"] = str(pick(r, "Stranger", "Member._unique.name"))
+			stray["__edd_e__"] = dbtest.S(pick(r, "Stranger", "Member._unique.name"))
 		}
 		o.PutItem(stray)
 	}
@@ -301,7 +301,7 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 	members, notices = []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 
 	o.Wire.Inject(nil)
-	o.patch(keys("pk", "$app#v1#notice#a-007", "sk", "$app#v1#notice"), "score", str("high"))
+	o.patch(keys("pk", "$app#v1#notice#a-007", "sk", "$app#v1#notice"), "score", dbtest.S("high"))
 	err := gather(t.Context())
 	misfit := dbtest.As[*entity.DecodeError](t, err)
 	require.Equal(t, []string{"Notice", "score"}, []string{misfit.Entity, misfit.Attr})

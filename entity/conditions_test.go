@@ -144,7 +144,7 @@ func TestElements_ANilFieldThatIsStoredAsNULLCountsAsAbsent(t *testing.T) {
 func TestElements_AStoredValueOfAnotherTypeIsNamed(t *testing.T) {
 	l, s := opened(t, Loose{ID: "a"})
 	f := entity.Fields[Loose]()
-	l.patch(keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose"), "list", num("7"))
+	l.patch(keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose"), "list", dbtest.N("7"))
 	requireNamed(t, dbtest.ErrorOf(s.Update(t.Context(), Loose{ID: "a"}, entity.ListAppend(&f.List, "x"))), "list")
 }
 
@@ -169,7 +169,7 @@ func TestChange_NestedWithoutItsParentNamesTheParent(t *testing.T) {
 		"list, not map":          {entity.Attr[int]("home[0]").Set(1), "home"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l.drop(profileKey)
+			l.RemoveItem(profileKey)
 			_, err := s.Update(t.Context(), Profile{ID: "a"}, c.change)
 			require.ErrorIs(t, err, entity.ErrNotFound, "of an absent item the parent is not the problem")
 			require.NotErrorIs(t, err, entity.ErrConditionFailed)

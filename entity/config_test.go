@@ -259,7 +259,7 @@ func TestKeyCase_AnItemWithoutItsKeyPartsCanBeCompleted(t *testing.T) {
 	}
 	l.OK(s.Put(t.Context(), v))
 	key := keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_p#n_0000000000000001")
-	bare := l.values(key)
+	bare := l.Item(l.KeyOf(key))
 	delete(bare, "id")
 	l.PutItem(bare)
 	got, _, err := s.Upsert(t.Context(), v)
@@ -293,9 +293,9 @@ func staffKey(id string) map[string]types.AttributeValue {
 func (l *lab) sibling(t *testing.T, id, sk string, change func(map[string]types.AttributeValue)) {
 	t.Helper()
 	it := map[string]types.AttributeValue{
-		"pk": str("$app#v1#staff#tenant_t"), "sk": str("$app#v1#staff" + sk), "__edd_e__": str("Staff"),
-		"tenant": str("T"), "id": str(id), "city": str(""), "version": num("1"),
-		"createdAt": str("2024-01-01T00:00:00.000Z"), "updatedAt": str("2024-01-01T00:00:00.000Z"),
+		"pk": dbtest.S("$app#v1#staff#tenant_t"), "sk": dbtest.S("$app#v1#staff" + sk), "__edd_e__": dbtest.S("Staff"),
+		"tenant": dbtest.S("T"), "id": dbtest.S(id), "city": dbtest.S(""), "version": dbtest.N("1"),
+		"createdAt": dbtest.S("2024-01-01T00:00:00.000Z"), "updatedAt": dbtest.S("2024-01-01T00:00:00.000Z"),
 	}
 	if change != nil {
 		change(it)
@@ -329,11 +329,11 @@ func TestInterop_QueriesExcludeRelatedItemsOfEffectDynamoDB(t *testing.T) {
 		id := fmt.Sprintf("i-%02d", i)
 		l.sibling(t, id, "#id_"+id, nil)
 		l.sibling(t, id, fmt.Sprintf("#v#%07d", i), nil)
-		l.sibling(t, id, fmt.Sprintf("#deleted#2024-01-01T00:00:00.%03dZ", i), func(it map[string]types.AttributeValue) { it["deletedAt"] = str("x") })
+		l.sibling(t, id, fmt.Sprintf("#deleted#2024-01-01T00:00:00.%03dZ", i), func(it map[string]types.AttributeValue) { it["deletedAt"] = dbtest.S("x") })
 		l.sibling(t, id, "#id_"+id+"#e#2024-01-01t00:00:00.000z", nil)
 	}
 	l.sibling(t, "O#1 Ü", "#id_o#1 ü", nil) // refused here as a key, and shown all the same
-	l.sibling(t, "x", "#id_x", func(it map[string]types.AttributeValue) { it["__edd_e__"] = str("Staff._unique.email") })
+	l.sibling(t, "x", "#id_x", func(it map[string]types.AttributeValue) { it["__edd_e__"] = dbtest.S("Staff._unique.email") })
 	l.sibling(t, "y", "#id_y", func(it map[string]types.AttributeValue) { delete(it, "id") })
 
 	partition := s.Query(Staff{Tenant: "t"})
@@ -375,8 +375,8 @@ func TestInterop_AnIndexWithRefusedValuesStaysUntilItsPartsChange(t *testing.T) 
 	l, s := open[Staff](t, shared)
 	f, key := entity.Fields[Staff](), Staff{Tenant: "T", ID: "a"}
 	l.sibling(t, "a", "#id_a", func(it map[string]types.AttributeValue) {
-		it["team"], it["grade"] = str("DC 1"), num("2")
-		it["gsi1pk"], it["gsi1sk"] = str("$app#v1#staff#team_dc 1"), str("$app#v1#staff#grade_0000000000000002#id_a")
+		it["team"], it["grade"] = dbtest.S("DC 1"), dbtest.N("2")
+		it["gsi1pk"], it["gsi1sk"] = dbtest.S("$app#v1#staff#team_dc 1"), dbtest.S("$app#v1#staff#grade_0000000000000002#id_a")
 	})
 	was := l.team(t, "a")
 	l.OK(s.Modify(t.Context(), key, func(v *Staff) error { v.Name = "n"; return nil }))
@@ -394,7 +394,9 @@ func TestInterop_AWriteFromAReadIsGuardedByTheImage(t *testing.T) {
 	runs := 0
 	got := entity.Must(s.Modify(t.Context(), Staff{Tenant: "T", ID: "a"}, func(v *Staff) error {
 		if runs++; runs == 1 {
-			l.sibling(t, "a", "#id_a", func(it map[string]types.AttributeValue) { it["name"], it["note"] = str("theirs"), str("kept") })
+			l.sibling(t, "a", "#id_a", func(it map[string]types.AttributeValue) {
+				it["name"], it["note"] = dbtest.S("theirs"), dbtest.S("kept")
+			})
 		}
 		v.City = "Ulm"
 		return nil

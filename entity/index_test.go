@@ -42,7 +42,7 @@ func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 		"a part set, unknown guard": {[]entity.UpdateOption{entity.Set(&p.Rank, 2), entity.If(entity.Exists(&p.Team))}, profileHalf("red", "2"), read},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l.drop(profileKey)
+			l.RemoveItem(profileKey)
 			l.OK(s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
 			require.Equal(t, profileHalf("red", "1"), l.stored(profileKey)["gsi1pk"])
 			l.Sent()
@@ -116,9 +116,9 @@ func TestIndexKey_NilAndNullPartsAreAbsent(t *testing.T) {
 // widePallet is a stored pallet with n attributes that the struct does not know.
 func widePallet(n int) map[string]types.AttributeValue {
 	it := keys("id", "a", "hall", "north")
-	it["row"] = num("1")
+	it["row"] = dbtest.N("1")
 	for i := range n {
-		it["extra"+strconv.Itoa(i)] = num("1")
+		it["extra"+strconv.Itoa(i)] = dbtest.N("1")
 	}
 	return it
 }
@@ -192,7 +192,7 @@ func TestIndexKey_OfLibraryOwnedAndSetOncePartsFollowsEveryWrite(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l.drop(keys("pk", "$app#v1#visit#a", "sk", "$app#v1#visit"))
+			l.RemoveItem(keys("pk", "$app#v1#visit#a", "sk", "$app#v1#visit"))
 			l.OK(s.Create(t.Context(), Visit{ID: "a", Place: "hall"}))
 			l.Clock.Move(time.Minute)
 			write()

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -69,47 +68,33 @@ func paperConfig() entity.Config {
 // raw is an item as DynamoDB has it. Values are written with their type, so that two items compare exactly: S"x", N12.
 type raw map[string]string
 
-// text writes one stored value, elements of sets and maps in order.
+// text writes one stored value, the elements of maps in order.
 func text(av types.AttributeValue) string {
+	var parts []string
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
 		return "S" + strconv.Quote(v.Value)
 	case *types.AttributeValueMemberN:
 		return "N" + v.Value
-	case *types.AttributeValueMemberB:
-		return fmt.Sprintf("B%x", v.Value)
 	case *types.AttributeValueMemberBOOL:
 		return strconv.FormatBool(v.Value)
 	case *types.AttributeValueMemberNULL:
 		return "NULL"
 	case *types.AttributeValueMemberL:
-		var parts []string
 		for _, e := range v.Value {
 			parts = append(parts, text(e))
 		}
 		return "L[" + strings.Join(parts, " ") + "]"
 	case *types.AttributeValueMemberM:
-		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
 			parts = append(parts, name+"="+text(v.Value[name]))
 		}
 		return "M{" + strings.Join(parts, " ") + "}"
-	case *types.AttributeValueMemberSS:
-		return "SS[" + strings.Join(slices.Sorted(slices.Values(v.Value)), " ") + "]"
-	case *types.AttributeValueMemberNS:
-		return "NS[" + strings.Join(slices.Sorted(slices.Values(v.Value)), " ") + "]"
-	case *types.AttributeValueMemberBS:
-		var parts []string
-		for _, e := range v.Value {
-			parts = append(parts, fmt.Sprintf("%x", e))
-		}
-		slices.Sort(parts)
-		return "BS[" + strings.Join(parts, " ") + "]"
 	}
-	return fmt.Sprintf("%T", av)
+	return fmt.Sprintf("%T%v", av, av) // bytes and sets
 }
 
-func rawOf(it map[string]types.AttributeValue) raw {
+func rawOf(it dbtest.Item) raw {
 	if it == nil {
 		return nil
 	}
@@ -120,37 +105,17 @@ func rawOf(it map[string]types.AttributeValue) raw {
 	return out
 }
 
-func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
-
 // keys is a primary key of strings: name, value, name, value …
-func keys(pairs ...string) map[string]types.AttributeValue {
-	k := map[string]types.AttributeValue{}
+func keys(pairs ...string) dbtest.Item {
+	k := dbtest.Item{}
 	for i := 0; i < len(pairs); i += 2 {
-		k[pairs[i]] = str(pairs[i+1])
+		k[pairs[i]] = dbtest.S(pairs[i+1])
 	}
 	return k
 }
 
 // stored reads one item, nil if absent.
-func (l *lab) stored(key map[string]types.AttributeValue) raw { return rawOf(l.values(key)) }
-
-// values reads one item as DynamoDB gives it, to be put back with PutItem.
-func (l *lab) values(key map[string]types.AttributeValue) map[string]types.AttributeValue {
-	l.T.Helper()
-	out := entity.Must(l.Raw.GetItem(l.Ctx, &dynamodb.GetItemInput{TableName: &l.Table, Key: key, ConsistentRead: aws.Bool(true)}))
-	return out.Item
-}
-
-// drop removes items by their keys, whether they are there or not.
-func (l *lab) drop(keys ...map[string]types.AttributeValue) {
-	l.T.Helper()
-	var deletes []types.WriteRequest
-	for _, key := range keys {
-		deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
-	}
-	l.OK(l.Raw.BatchWriteItem(l.Ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.Table: deletes}}))
-}
+func (l *lab) stored(key dbtest.Item) raw { return rawOf(l.Item(l.KeyOf(key))) }
 
 // everything reads the whole table by the texts of keys, with a space between them.
 func (l *lab) everything() map[string]raw {
@@ -174,12 +139,10 @@ func (l *lab) indexed(index string) []raw {
 }
 
 // patch sets one attribute as some other program would: the write id stays as it was.
-func (l *lab) patch(key map[string]types.AttributeValue, name string, av types.AttributeValue) {
+func (l *lab) patch(key dbtest.Item, name string, av types.AttributeValue) {
 	l.T.Helper()
-	l.OK(l.Raw.UpdateItem(l.Ctx, &dynamodb.UpdateItemInput{
-		TableName: &l.Table, Key: key, UpdateExpression: aws.String("SET #n = :v"),
-		ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": av},
-	}))
+	pk, sk := l.KeyOf(key)
+	l.ChangeItem(pk, sk, dbtest.Item{name: av})
 }
 
 // Employee has every role that a write of the library keeps, and an index whose sort key has a changing and a fixed

@@ -237,9 +237,9 @@ func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, s := open[Account](t)
 			l.OK(s.Create(t.Context(), secretive()))
-			value := str(av.text)
+			value := dbtest.S(av.text)
 			if av.text != hush {
-				value = num(av.text)
+				value = dbtest.N(av.text)
 			}
 			l.patch(keys("pk", "$app#v1#account#t#"+hush, "sk", "$app#v1#account"), av.attr, value)
 			_, err := s.Get(t.Context(), Account{Tenant: "t", SSN: hush})
