@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -345,9 +344,7 @@ func TestInterop_QueriesExcludeRelatedItemsOfEffectDynamoDB(t *testing.T) {
 		"query": partition, "scan": s.Scan(), "segments": s.Scan(entity.Segments(3)),
 		"filter": s.Query(Staff{Tenant: "t"}, entity.Filter(entity.Eq(&f.Version, 1))),
 	} {
-		n, err := q.Count(t.Context())
-		require.NoError(t, err, name)
-		require.Equal(t, 21, n, name)
+		require.Equal(t, 21, entity.Must(q.Count(t.Context())), name)
 	}
 	n := entity.Must(s.Query(Staff{Tenant: "t"}, entity.Limit(7)).Count(t.Context()))
 	require.Equal(t, 7, n)
@@ -524,6 +521,5 @@ func TestBind_RefusesWhatIsNotOpened(t *testing.T) {
 	_, err = entity.Bind[int](paper(t))
 	require.Equal(t, "EDD-9048", dbtest.SchemaCode(err))
 	_, err = entity.Bind[bindApp](paper(t), nil)
-	var input *entity.InputError
-	require.True(t, errors.As(err, &input))
+	dbtest.As[*entity.InputError](t, err)
 }

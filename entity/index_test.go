@@ -230,23 +230,18 @@ func TestIndexKey_GoesWithAPartThatAPutRemoves(t *testing.T) {
 	require.Empty(t, l.indexed("gsi2"))
 }
 
-// at runs f on n goroutines at once.
-func at(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { f(i) })
-	}
-	wg.Wait()
-}
-
 func TestConcurrent_NewReturnsOneStore(t *testing.T) {
 	t.Parallel()
 	db, stores := paper(t), make([]*entity.Store[Employee], 8)
-	at(len(stores), func(i int) {
-		stores[i] = entity.Must(entity.New[Employee](db))
-		_ = stores[i].Op().Update(employeeKey("a"), rename("x")).String()
-		_ = stores[i].Query(employeeKey("a")).String()
-	})
+	var all sync.WaitGroup
+	for i := range stores {
+		all.Go(func() {
+			stores[i] = entity.Must(entity.New[Employee](db))
+			_ = stores[i].Op().Update(employeeKey("a"), rename("x")).String()
+			_ = stores[i].Query(employeeKey("a")).String()
+		})
+	}
+	all.Wait()
 	for _, s := range stores {
 		require.Same(t, stores[0], s)
 	}

@@ -123,14 +123,6 @@ func TestQuery_Mistakes(t *testing.T) {
 	require.ErrorContains(t, err, `the name "gsi1"`)
 }
 
-// decoded is tasks, nil for none, as the expectations above have it after deletion.
-func decoded(tasks []Task) []Task {
-	if tasks == nil {
-		return []Task{}
-	}
-	return tasks
-}
-
 func TestQuery_RangeThatNothingCanMeetSendsNoRequest(t *testing.T) {
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
@@ -141,15 +133,11 @@ func TestQuery_RangeThatNothingCanMeetSendsNoRequest(t *testing.T) {
 		"too long":         s.Query(Task{Project: "p1"}, entity.BeginsWith(&f.Status, strings.Repeat("x", 2000))),
 		"equal, too long":  s.Query(Task{Project: "p1"}, entity.Eq(&f.Status, strings.Repeat("x", 2000))),
 	} {
-		all, err := q.Collect(t.Context())
-		require.NoError(t, err, name)
-		require.Empty(t, all, name)
-		n, err := q.Count(t.Context())
-		require.NoError(t, err, name)
-		require.Zero(t, n, name)
-		page, err := q.Page(t.Context(), "")
-		require.NoError(t, err, name)
-		require.Equal(t, entity.Page[Task]{Items: []Task{}}, entity.Page[Task]{Items: decoded(page.Items), Next: page.Next}, name)
+		require.Empty(t, entity.Must(q.Collect(t.Context())), name)
+		require.Zero(t, entity.Must(q.Count(t.Context())), name)
+		page := entity.Must(q.Page(t.Context(), ""))
+		require.Empty(t, page.Items, name)
+		require.Empty(t, page.Next, name)
 		require.ErrorIs(t, dbtest.ErrorOf(q.First(t.Context())), entity.ErrNotFound, name)
 		require.ErrorIs(t, dbtest.ErrorOf(q.One(t.Context())), entity.ErrNotFound, name)
 		require.Empty(t, l.Operations(), name)
@@ -210,12 +198,8 @@ func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
 		"prefix":     invoices.Query(Invoice{Customer: "c"}, entity.BeginsWith(&f.ID, "")),
 		"limited":    invoices.Query(Invoice{Customer: "c"}, entity.Limit(5)),
 	} {
-		got, err := q.Collect(t.Context())
-		require.NoError(t, err, name)
-		require.ElementsMatch(t, []string{"1", "2"}, invoiceIDs(got), name)
-		n, err := q.Count(t.Context())
-		require.NoError(t, err, name)
-		require.Equal(t, 2, n, name)
+		require.ElementsMatch(t, []string{"1", "2"}, invoiceIDs(entity.Must(q.Collect(t.Context()))), name)
+		require.Equal(t, 2, entity.Must(q.Count(t.Context())), name)
 	}
 	got := entity.Must(invoices.Query(Invoice{Customer: "c"}, entity.Gt(&f.ID, "1")).Collect(t.Context()))
 	require.Equal(t, []string{"2"}, invoiceIDs(got), "what is stored with 1 is not greater than 1")

@@ -251,11 +251,9 @@ func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 	token := entity.Token{ID: "t", At: time.Now()}
 	needsRead := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
 	err := b.DB.TransactWithToken(ctx, token, needsRead)
-	var input *entity.InputError
-	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
-	require.Contains(t, input.Problem, "use Transact, with a Create of an item whose key is the token")
+	require.Contains(t, dbtest.As[*entity.InputError](t, entity.FailureOf(err, needsRead)).Problem, "use Transact, with a Create of an item whose key is the token")
 	for _, token := range []entity.Token{{}, {At: time.Now()}} {
-		require.ErrorAs(t, b.DB.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
+		dbtest.As[*entity.InputError](t, b.DB.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})))
 	}
 	require.Empty(t, b.Wire.Requests())
 }

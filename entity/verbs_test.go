@@ -262,9 +262,8 @@ func newStaff(t *testing.T) staff {
 func TestModify_ANilFunctionIsTheMistakeOfThatCallAlone(t *testing.T) {
 	l, ctx := newStaff(t), t.Context()
 	l.OK(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t"}))
-	var input *entity.InputError
-	require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), nil)), &input)
-	require.ErrorAs(t, l.DB.TransactFunc(ctx, nil), &input)
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), nil)))
+	dbtest.As[*entity.InputError](t, l.DB.TransactFunc(ctx, nil))
 	require.NoError(t, l.Delete(ctx, employeeKey("a")))
 }
 
@@ -281,7 +280,6 @@ func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
 	l, ctx := newStaff(t), t.Context()
 	before := entity.Must(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t", TenantID: "x", HiredBy: "f"}))
-	var input *entity.InputError
 	for field, change := range map[string]func(*Employee){
 		"EmployeeID":  func(v *Employee) { v.EmployeeID = "b" },
 		"Version":     func(v *Employee) { v.Version = 9 },
@@ -289,8 +287,8 @@ func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
 		"HiredBy":     func(v *Employee) { v.HiredBy = "g" },
 		"DisplayName": func(v *Employee) { v.DisplayName = "" },
 	} {
-		require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), func(v *Employee) error { change(v); return nil })), &input, field)
-		require.Equal(t, field, input.Field)
+		_, err := l.Modify(ctx, employeeKey("a"), func(v *Employee) error { change(v); return nil })
+		require.Equal(t, field, dbtest.As[*entity.InputError](t, err, field).Field)
 	}
 	_, err := l.Modify(ctx, employeeKey("a"), func(v *Employee) error { v.TenantID = "y"; return nil })
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
@@ -318,12 +316,11 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	require.Equal(t, before.UpdatedAt, got.UpdatedAt)
 	_, err := l.Touch(ctx, employeeKey("none"), &f.SeenAt, 0)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	var input *entity.InputError
 	for _, field := range []*time.Time{&f.UpdatedAt, &f.CreatedAt, nil, new(time.Time)} {
 		_, err = l.Touch(ctx, employeeKey("a"), field, 0)
-		require.ErrorAs(t, err, &input)
+		dbtest.As[*entity.InputError](t, err)
 	}
-	require.ErrorAs(t, dbtest.ErrorOf(l.Touch(ctx, employeeKey("a"), &f.SeenAt, -1)), &input)
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(l.Touch(ctx, employeeKey("a"), &f.SeenAt, -1)))
 }
 
 func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {

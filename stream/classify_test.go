@@ -321,7 +321,7 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	s := store[Room](l)
 	l.create()
 	bin, key := entity.Must(lifecycle.Of(s)), Room{ID: "R1"}
-	require.NoError(t, second(s.Create(l.Ctx, Room{ID: "R1", Name: "a"})))
+	require.NoError(t, dbtest.ErrorOf(s.Create(l.Ctx, Room{ID: "R1", Name: "a"})))
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created)
@@ -338,7 +338,7 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 
 	l.Clock.Move(time.Second)
-	require.NoError(t, second(bin.Restore(l.Ctx, key)))
+	require.NoError(t, dbtest.ErrorOf(bin.Restore(l.Ctx, key)))
 	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created, "nothing marks a restored item there")

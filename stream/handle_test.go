@@ -232,7 +232,9 @@ func TestReader_LatestDoesNotDependOnAClock(t *testing.T) {
 					return p.start()
 				}
 				p := start()
-				eventually(t, "a read of each", func() bool { return text(l.shardItem("1")["token"]) != "" && text(l.shardItem("2")["token"]) != "" })
+				eventually(t, "a read of each", func() bool {
+					return dbtest.Text(l.shardItem("1")["token"]) != "" && dbtest.Text(l.shardItem("2")["token"]) != ""
+				})
 				require.Empty(t, p.end())
 				b.do(func() {
 					if expired {
@@ -284,7 +286,7 @@ func TestReader_PassesOverNothingButCheckpoints(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						for _, record := range e.Records {
-							seen[name+" "+text(record.Keys["pk"])]++
+							seen[name+" "+dbtest.Text(record.Keys["pk"])]++
 						}
 						return stream.Response{}, nil
 					})

@@ -132,9 +132,6 @@ func steps[T any](t *testing.T, l *lab, s entity.Source[T], list []step) {
 	}
 }
 
-// second is the error of a verb that returns an item too.
-func second[T any](_ T, err error) error { return err }
-
 // shown describes what a view shows of a change: its kind, or "?" if unknown, with + for the new image and - for
 // the old one.
 func shown[T any](t *testing.T, s entity.Source[T], records []stream.Record) []string {

@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,10 +108,8 @@ func TestIDs_ACurrentItemWithoutOneIsBeforeTheEventsOfItsTime(t *testing.T) {
 
 	image["event"] = dbtest.N("1")
 	w.PutItem(image)
-	var misfit *entity.DecodeError
 	_, err := w.series.Append(w.Ctx, charge("x", fact{at: 5, a: 7}))
-	require.ErrorAs(t, err, &misfit)
-	require.Equal(t, "event", misfit.Attr)
+	require.Equal(t, "event", dbtest.As[*entity.DecodeError](t, err).Attr)
 }
 
 func TestIDs_RangesOfTimesHaveEveryEventOfTheirEnds(t *testing.T) {
@@ -187,10 +184,8 @@ func TestIDs_MistakesAreErrorsBeforeAnyRequest(t *testing.T) {
 			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx))
 		},
 	} {
-		var input *entity.InputError
-		err := call()
-		require.True(t, errors.As(err, &input), "%s: %v", name, err)
-		require.True(t, strings.HasPrefix(name, input.Code+" "+input.Field), "%s: %v", name, err)
+		input := dbtest.As[*entity.InputError](t, call(), name)
+		require.True(t, strings.HasPrefix(name, input.Code+" "+input.Field), "%s: %v", name, input)
 	}
 	long := charge("x", fact{at: 1})
 	long.Event = strings.Repeat("#", 340)
@@ -228,7 +223,6 @@ func TestIDs_AppendsOfOneTransactionAdvanceTheItemToTheGreatest(t *testing.T) {
 	ops := w.series.Op()
 	w.OK(w.DB.Transact(w.Ctx, ops.Append(charge("x", fact{at: 5, a: 5})), ops.Append(charge("x", fact{at: 4, a: 4}))))
 	require.Equal(t, charge("x", fact{at: 5, a: 5}), w.current(Charge{Account: "x"}))
-	var late *timeseries.NotAppliedError
-	require.ErrorAs(t, w.DB.Transact(w.Ctx, ops.Append(charge("y", fact{at: 5})), ops.Append(charge("x", fact{at: 2}))), &late)
-	require.Equal(t, timeseries.Older, late.Reason)
+	err := w.DB.Transact(w.Ctx, ops.Append(charge("y", fact{at: 5})), ops.Append(charge("x", fact{at: 2})))
+	require.Equal(t, timeseries.Older, dbtest.As[*timeseries.NotAppliedError](t, err).Reason)
 }

@@ -188,9 +188,8 @@ func TestCurrent_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
 	r := w.append(tick(1, 2))
 	require.True(t, r.Applied)
 	_, err := r.Current(w.Ctx)
-	var broken *entity.DecodeError
-	require.ErrorAs(t, err, &broken)
+	dbtest.As[*entity.DecodeError](t, err)
 	older := w.append(tick(-1, 2))
 	require.Equal(t, timeseries.Older, older.Reason)
-	require.ErrorAs(t, dbtest.ErrorOf(older.Current(w.Ctx)), &broken)
+	dbtest.As[*entity.DecodeError](t, dbtest.ErrorOf(older.Current(w.Ctx)))
 }

@@ -141,12 +141,9 @@ func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	counted := entity.Must(entity.New[countedOnly](db))
 	below := entity.Must(entity.New[badge](db))
-	var input *entity.InputError
-	require.ErrorAs(t, dbtest.ErrorOf(counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())), &input)
-	require.Equal(t, "EDD-9108", input.Code)
-	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))), &input)
-	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1})), &input)
-	require.Equal(t, "Version", input.Field)
+	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion()))))
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))))
+	require.Equal(t, "Version", dbtest.As[*entity.InputError](t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1}))).Field)
 	require.ErrorIs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1}, versioned.AnyVersion())), entity.ErrNoClient)
 }
 
@@ -257,11 +254,9 @@ func TestLock_ARestoredItemHasItsNextVersion(t *testing.T) {
 	restored := entity.Must(entity.Must(lifecycle.Of(s)).Restore(t.Context(), first))
 	require.Equal(t, first.Created, restored.Created)
 	conflict := dbtest.As[*versioned.ConflictError](t, dbtest.ErrorOf(s.Put(t.Context(), first)))
-	require.Equal(t, versioned.ConflictError{Expected: 1, Actual: restoredVersion(restored)}, *conflict)
+	require.Equal(t, versioned.ConflictError{Expected: 1, Actual: int64(restored.Version)}, *conflict)
 	entity.Must(s.Put(t.Context(), restored))
 }
-
-func restoredVersion(b badge) int64 { return int64(b.Version) }
 
 // A created_at that the struct does not have, or that is stored in another form of the same time, is no other item.
 func TestLock_TheSameCreatedAtInAnotherFormIsTheSameItem(t *testing.T) {
