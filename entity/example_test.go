@@ -468,8 +468,7 @@ func ExampleOnPage() {
 	// true true 4 true
 }
 
-// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
-// one after the other, and compares what they print with what they say at their end.
+// Examples that need a database have no output that go test would compare, since there may be none. This test compares it.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
 	shelves.client, shelves.table = localdb.Test(t)
 	empty := desk()

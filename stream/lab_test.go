@@ -252,8 +252,7 @@ type Lamp struct {
 	ID string     `dynamodbav:"id"`
 }
 
-// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
-// one after the other, and compares what they print with what they say at their end.
+// Examples that need a database have no output that go test would compare, since there may be none. This test compares it.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
 	client, table = localdb.Test(t)
 	t.Cleanup(func() { client, table = nil, "app" })
