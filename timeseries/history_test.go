@@ -424,13 +424,10 @@ func lists[T gauges](t *testing.T, value func() *int) {
 		check("in segments", entity.Must(w.series.List(entity.Consistent(), entity.Segments(3)).Collect(w.Ctx)), live)
 		require.Equal(rt, len(live), entity.Must(w.series.List(entity.Consistent()).Count(w.Ctx)))
 		var paged []T
-		for cursor, limit := "", rapid.IntRange(1, 4).Draw(rt, "limit"); ; {
-			p := entity.Must(w.series.List(entity.Consistent(), entity.Limit(limit)).Page(w.Ctx, cursor))
-			require.LessOrEqual(rt, len(p.Items), limit)
-			paged = append(paged, p.Items...)
-			if cursor = p.Next; cursor == "" {
-				break
-			}
+		limit := rapid.IntRange(1, 4).Draw(rt, "limit")
+		for _, page := range dbtest.Pages(t, w.series.List(entity.Consistent(), entity.Limit(limit))) {
+			require.LessOrEqual(rt, len(page), limit)
+			paged = append(paged, page...)
 		}
 		check("in pages", paged, live)
 		if alone || both {

@@ -147,15 +147,9 @@ func ranges(t *testing.T, w *lab[Charge]) func(opts ...entity.QueryOption) []int
 	require.ErrorIs(t, dbtest.ErrorOf(w.series.At(w.Ctx, Charge{Account: "x"}, at(-1))), entity.ErrNotFound)
 	return func(opts ...entity.QueryOption) (numbers []int) {
 		t.Helper()
-		query, cursor := w.series.History(Charge{Account: "x", Event: "ignored", At: at(7)}, append(opts, entity.Limit(2))...), ""
-		for {
-			page := entity.Must(query.Page(w.Ctx, cursor))
-			for _, ev := range page.Items {
-				numbers = append(numbers, ev.Cents)
-			}
-			if cursor = page.Next; cursor == "" {
-				break
-			}
+		query := w.series.History(Charge{Account: "x", Event: "ignored", At: at(7)}, append(opts, entity.Limit(2))...)
+		for _, ev := range slices.Concat(dbtest.Pages(t, query)...) {
+			numbers = append(numbers, ev.Cents)
 		}
 		whole := entity.Must(w.series.History(Charge{Account: "x"}, opts...).Collect(w.Ctx))
 		require.Len(t, numbers, len(whole))
@@ -169,22 +163,14 @@ func ranges(t *testing.T, w *lab[Charge]) func(opts ...entity.QueryOption) []int
 func TestIDs_MistakesAreErrorsBeforeAnyRequest(t *testing.T) {
 	w := open[Charge](t)
 	f := entity.Fields[Charge]()
-	for name, call := range map[string]func() error{
-		"EDD-9101 Event": func() error { return dbtest.ErrorOf(w.series.Append(w.Ctx, Charge{Account: "x", At: start})) },
-		"EDD-9101 Event, of several": func() error {
-			return dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}}))
-		},
-		"EDD-9104 Event": func() error {
-			return dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y")))
-		},
-		"EDD-9004 Event": func() error {
-			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx))
-		},
-		"EDD-9115 Cents": func() error {
-			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx))
-		},
+	for name, err := range map[string]error{
+		"EDD-9101 Event":             dbtest.ErrorOf(w.series.Append(w.Ctx, Charge{Account: "x", At: start})),
+		"EDD-9101 Event, of several": dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}})),
+		"EDD-9104 Event":             dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y"))),
+		"EDD-9004 Event":             dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx)),
+		"EDD-9115 Cents":             dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx)),
 	} {
-		input := dbtest.As[*entity.InputError](t, call(), name)
+		input := dbtest.As[*entity.InputError](t, err, name)
 		require.True(t, strings.HasPrefix(name, input.Code+" "+input.Field), "%s: %v", name, input)
 	}
 	long := charge("x", fact{at: 1})

@@ -473,13 +473,8 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	entity.Must(last.Current(w.Ctx))
 
 	require.Len(t, reports, 5)
-	for i, want := range []entity.Report{
-		{Verb: "Append", Requests: 1}, {Verb: "Append", Requests: 1}, {Verb: "AppendAll", Requests: 1}, {Verb: "At", Requests: 1},
-		{Verb: "Current", Requests: 1},
-	} {
-		require.Equal(t, want.Verb, reports[i].Verb)
-		require.Equal(t, "Telemetry", reports[i].Entity)
-		require.Equal(t, want.Requests, reports[i].Requests, "%s", want.Verb)
+	for i, verb := range []string{"Append", "Append", "AppendAll", "At", "Current"} {
+		require.Equal(t, []any{verb, "Telemetry", 1}, []any{reports[i].Verb, reports[i].Entity, reports[i].Requests})
 		require.NoError(t, reports[i].Err)
 	}
 	require.Positive(t, reports[0].WriteUnits)

@@ -391,19 +391,15 @@ func TestLower_AChangeOfCaseIsNoChangeOfTheValue(t *testing.T) {
 
 	// Another item cannot have it in any case.
 	b.OK(s.Create(b.Ctx, Caller{ID: "b", Tenant: "t", Email: "ada@x"}))
-	for name, write := range map[string]func() error{
-		"Create": func() error { return dbtest.ErrorOf(s.Create(b.Ctx, Caller{ID: "c", Tenant: "T", Email: "ADA@X"})) },
-		"Put":    func() error { return dbtest.ErrorOf(s.Put(b.Ctx, Caller{ID: "c", Tenant: "T", Email: "adA@X"})) },
-		"Upsert": func() error { return dbtest.ErrorOf(s.Upsert(b.Ctx, Caller{ID: "c", Tenant: "T", Email: "adA@X"})) },
-		"Update": func() error { return dbtest.ErrorOf(s.Update(b.Ctx, Caller{ID: "b"}, entity.Set(&f.Tenant, "T"))) },
-		"Modify": func() error {
-			return dbtest.ErrorOf(s.Modify(b.Ctx, Caller{ID: "b"}, func(u *Caller) error { u.Tenant = "T"; return nil }))
-		},
-		"Transact": func() error {
-			return b.DB.Transact(b.Ctx, s.Op().Create(Caller{ID: "c", Tenant: "T", Email: "ada@X"}), s.Op().Update(Caller{ID: "b"}, entity.Set(&f.Email, "z@x")))
-		},
+	moved := s.Op().Update(Caller{ID: "b"}, entity.Set(&f.Email, "z@x"))
+	for name, err := range map[string]error{
+		"Create":   dbtest.ErrorOf(s.Create(b.Ctx, Caller{ID: "c", Tenant: "T", Email: "ADA@X"})),
+		"Put":      dbtest.ErrorOf(s.Put(b.Ctx, Caller{ID: "c", Tenant: "T", Email: "adA@X"})),
+		"Upsert":   dbtest.ErrorOf(s.Upsert(b.Ctx, Caller{ID: "c", Tenant: "T", Email: "adA@X"})),
+		"Update":   dbtest.ErrorOf(s.Update(b.Ctx, Caller{ID: "b"}, entity.Set(&f.Tenant, "T"))),
+		"Modify":   dbtest.ErrorOf(s.Modify(b.Ctx, Caller{ID: "b"}, func(u *Caller) error { u.Tenant = "T"; return nil })),
+		"Transact": b.DB.Transact(b.Ctx, s.Op().Create(Caller{ID: "c", Tenant: "T", Email: "ada@X"}), moved),
 	} {
-		err := write()
 		taken := dbtest.As[*unique.ViolationError](t, err, name)
 		require.Equal(t, unique.ViolationError{Constraint: "email", Owner: unique.Owner{PK: "$app#v1#caller#a", SK: "$app#v1#caller"}}, *taken, name)
 		require.NotContains(t, strings.ToLower(err.Error()), "ada@x", name)
