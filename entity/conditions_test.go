@@ -339,23 +339,6 @@ type Counter struct {
 	Hits  int        `dynamodbav:"hits,omitempty"`
 }
 
-func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
-	l, s := open[Counter](t)
-	for field, v := range map[string]Counter{
-		"Shard": {Shard: -1},
-		"At":    {At: time.Date(2024, 1, 1, 0, 0, 0, 1, time.UTC)}, // finer than the format: never truncated
-	} {
-		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), v)), "EDD-9102", field)
-		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), v)), "EDD-9102", field)
-	}
-	for _, year := range []int{10000, -1} {
-		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), Counter{At: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})), "EDD-9102", "At")
-	}
-	_, task := open[Task](t)
-	_, err := task.Get(t.Context(), Task{Project: "a\xffb", Status: "s", Priority: 1, TaskID: "t"})
-	dbtest.RequireInput(t, err, "EDD-9102", "Project")
-}
-
 func TestInput_PointersThatNameNoAttribute(t *testing.T) {
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}

@@ -239,10 +239,7 @@ func TestIdempotent_UpdateWhoseItemCannotBeReadIsApplied(t *testing.T) {
 	b, ctx, f := newBench(t, 2), t.Context(), entity.Fields[Plain]()
 	b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1}))
 	b.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "GetItem" {
-			return faults.Throttle
-		}
-		return faults.None
+		return map[string]faults.Fault{"GetItem": faults.Throttle}[r.Operation]
 	})
 	require.ErrorIs(t, dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())), entity.ErrReadBack)
 	require.Equal(t, 2, entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())).Count)

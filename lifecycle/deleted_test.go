@@ -333,11 +333,9 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 
 func TestDeletedIndex_Mistakes(t *testing.T) {
 	_, s, deleted, _, _ := letters(t)
-	for name, open := range map[string]func() error{
-		"of items":                func() error { _, err := deleted.Index("byTenant"); return err },
-		"unknown":                 func() error { _, err := deleted.Index("gsi2"); return err },
-		"of copies, by the store": func() error { _, err := s.Index("trash"); return err },
+	for _, err := range []error{
+		dbtest.ErrorOf(deleted.Index("byTenant")), dbtest.ErrorOf(deleted.Index("gsi2")), dbtest.ErrorOf(s.Index("trash")), // of items, unknown, of copies
 	} {
-		require.Equal(t, "EDD-9051", dbtest.As[*entity.SchemaError](t, open(), name).Code, name)
+		require.Equal(t, "EDD-9051", dbtest.SchemaCode(err))
 	}
 }

@@ -423,11 +423,9 @@ func TestReader_GoesOnIfTheLeaseIsLostWhileParking(t *testing.T) {
 		done <- old.reader.Run(ctx, stream.On(entity.Must(entity.New[Team](old.db)), func(context.Context, stream.Change[Team]) error { return errors.New("bad") }))
 	}()
 	<-parking
-	old.wire.Inject(func(r faults.Request) faults.Fault { // or it could take the lease again
-		if r.Operation == "UpdateItem" {
-			return faults.Throttle
-		}
-		return faults.None
+	// Or it could take the lease again.
+	old.wire.Inject(func(r faults.Request) faults.Fault {
+		return map[string]faults.Fault{"UpdateItem": faults.Throttle}[r.Operation]
 	})
 	l.Clock.Move(31 * time.Second)
 	fresh := l.process(t, b, stream.ReaderOptions{}).start()
