@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -137,17 +136,12 @@ func (s *subscriptions) decided(n int) {
 
 func TestTransactFunc_ManyAtOnceAreAllApplied(t *testing.T) {
 	s, n := newSubscriptions(t), testsize.Pick(30, 100)
-	begun, errs := time.Now(), make([]error, n)
+	errs := make([]error, n)
 	var calls sync.WaitGroup
 	for i := range n {
 		calls.Go(func() { errs[i] = s.subscribe(t.Context(), fmt.Sprint(i), n) })
 	}
 	calls.Wait()
-	took, most, requests, longest := time.Since(begun), 0, 0, time.Duration(0)
-	for _, r := range s.reports {
-		most, requests, longest = max(most, r.Decisions), requests+r.Requests, max(longest, r.Duration)
-	}
-	t.Logf("%d calls, %.0f a second; one took at most %v and %d decisions; %d requests", n, float64(n)/took.Seconds(), longest, most, requests)
 	require.NoError(t, errors.Join(errs...))
 	owner, err := s.owner.Get(t.Context(), Owner{ID: "o"}, entity.Consistent())
 	require.NoError(t, err)

@@ -65,6 +65,15 @@ func paperConfig() entity.Config {
 	return entity.Config{Table: "app", Clock: func() time.Time { return dawn }, NewID: func() string { return "w-1" }}
 }
 
+// each is what f gives for every element.
+func each[T, V any](all []T, f func(T) V) []V {
+	out := make([]V, len(all))
+	for i, v := range all {
+		out[i] = f(v)
+	}
+	return out
+}
+
 // raw is an item as DynamoDB has it. Values are written with their type, so that two items compare exactly: S"x", N12.
 type raw map[string]string
 
@@ -156,7 +165,6 @@ type Employee struct {
 	DisplayName string     `dynamodbav:"displayName" entity:"required"`
 	HiredBy     string     `dynamodbav:"hiredBy,omitempty" entity:"set_once"`
 	Salary      int        `dynamodbav:"salary,omitempty"`
-	Nickname    *string    `dynamodbav:"nickname,omitempty"`
 	SeenAt      time.Time  `dynamodbav:"seenAt,omitempty"`
 	Version     int64      `dynamodbav:"version" entity:"version"`
 	CreatedAt   time.Time  `dynamodbav:"createdAt" entity:"created_at"`

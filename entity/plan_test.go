@@ -116,7 +116,6 @@ type Account struct {
 	Card   *Card             `dynamodbav:"card,omitempty" entity:"secret"`
 	Born   time.Time         `dynamodbav:"born,omitempty" entity:"secret,time=s"`
 	Owner  string            `dynamodbav:"owner,omitempty" entity:"immutable,secret"`
-	Logins int               `dynamodbav:"logins,omitempty"`
 }
 
 type Card struct {

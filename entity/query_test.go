@@ -15,13 +15,7 @@ import (
 )
 
 // ids returns the task ids in order.
-func ids(tasks []Task) []string {
-	out := []string{}
-	for _, t := range tasks {
-		out = append(out, t.TaskID)
-	}
-	return out
-}
+func ids(tasks []Task) []string { return each(tasks, func(t Task) string { return t.TaskID }) }
 
 // fill stores tasks, and returns them in the order of the sort key.
 func fill(t *testing.T, l *lab, s *entity.Store[Task], tasks ...Task) []Task {
@@ -179,12 +173,7 @@ func crowdedPartition(t *testing.T) (l *lab, invoices, receipts *entity.Store[In
 	return l, invoices, receipts
 }
 
-func invoiceIDs(all []Invoice) (out []string) {
-	for _, v := range all {
-		out = append(out, v.ID)
-	}
-	return out
-}
+func invoiceIDs(all []Invoice) []string { return each(all, func(v Invoice) string { return v.ID }) }
 
 // A query sees the current items of its own entity, and nothing else in its range.
 func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {

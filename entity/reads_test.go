@@ -235,12 +235,7 @@ func stock(t *testing.T, b *bench, n, size int) {
 }
 
 func idsOf(items []Plain) []string {
-	var ids []string
-	for _, v := range items {
-		ids = append(ids, v.ID)
-	}
-	slices.Sort(ids)
-	return ids
+	return slices.Sorted(slices.Values(each(items, func(v Plain) string { return v.ID })))
 }
 
 func TestSegment_TheSegmentsOfATableTogetherHaveEachItemOnce(t *testing.T) {
@@ -371,13 +366,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	count := func(q entity.Query[Member]) (n int, err error) { return q.Count(t.Context()) }
 	collect := func(q entity.Query[Member]) (n int, err error) {
 		all, err := q.Collect(t.Context())
-		return len(slices.Compact(slices.Sorted(func(yield func(string) bool) {
-			for _, v := range all {
-				if !yield(v.ID) {
-					return
-				}
-			}
-		}))), err
+		return len(slices.Compact(slices.Sorted(slices.Values(each(all, func(v Member) string { return v.ID }))))), err
 	}
 	for name, c := range map[string]struct {
 		scan  func(...entity.ScanOption) entity.Query[Member]

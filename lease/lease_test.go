@@ -25,7 +25,6 @@ type account struct {
 	_    entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
 	ID   string     `dynamodbav:"id"`
 	By   string     `dynamodbav:"by"`
-	Sum  int        `dynamodbav:"sum"`
 	Last int64      `dynamodbav:"last"`
 }
 

@@ -312,13 +312,6 @@ func expected(err error) bool {
 	return errors.As(err, &taken)
 }
 
-func seed(t *testing.T) *rand.Rand {
-	t.Helper()
-	n := rand.Uint64()
-	t.Logf("seed %d", n)
-	return rand.New(rand.NewPCG(n, 0))
-}
-
 // randomVerbs is how many verbs a test runs.
 var randomVerbs = testsize.Pick(60, 120)
 
@@ -383,7 +376,7 @@ func (p persons) check(mutations, purgedLive int) {
 }
 
 func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
-	p, rnd := openPersons(t), seed(t)
+	p, rnd := openPersons(t), rand.New(rand.NewPCG(testsize.Seed(t), 0))
 	mutated, purgedLive := 0, 0
 	for range randomVerbs {
 		p.Clock.Move(time.Duration(1+rnd.IntN(100)) * time.Second)
@@ -409,7 +402,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 	l := newLab(t)
 	s := entity.Must(timeseries.New[Reading](l.DB))
 	l.create()
-	f, rnd, start := entity.Fields[Reading](), seed(t), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	f, rnd, start := entity.Fields[Reading](), rand.New(rand.NewPCG(testsize.Seed(t), 0)), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	for range randomVerbs {
 		key := Reading{Device: fmt.Sprintf("d-%d", rnd.IntN(2)), Channel: "c"}
 		ev := key

@@ -151,9 +151,9 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	w.seed(tick(0, 1), tick(5, 1))
 	before := w.partition(devicePK)
 	for ev, want := range map[int]timeseries.Reason{4: timeseries.Older, 5: timeseries.Duplicate} {
-		w.Wire.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(faults.Nth(1, faults.Late))
 		require.Equal(t, want, entity.Must(w.series.Append(w.Ctx, tick(ev, 1))).Reason)
-		w.Wire.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(faults.Nth(1, faults.Late))
 		rs := entity.Must(w.series.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)}))
 		require.Equal(t, want, rs[0].Reason)
 	}
@@ -177,7 +177,7 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 		},
 	} {
 		account("b")
-		w.Wire.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(faults.Nth(1, faults.Late))
 		rs, err := write()
 		w.Wire.Inject(nil)
 		require.ErrorIs(t, err, entity.ErrConditionFailed)
@@ -332,8 +332,6 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 // everyFault is what can happen to one request, before or after it was applied. TestFaults of tests/proof gives each to every request of
 // appends and removals.
 var everyFault = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost}
-
-func nthOf(n int, f faults.Fault) func(faults.Request) faults.Fault { return faults.Nth(n, f) }
 
 const (
 	meterPK = "$app#v1#meter#m-1"

@@ -256,10 +256,7 @@ func (w *lab[T]) lapse(t *rapid.T, id string) {
 
 // compare appends a batch, or one event alone, and compares the results with the model's.
 func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verdict, batch []fact) {
-	evs := make([]T, len(batch))
-	for i, f := range batch {
-		evs[i] = as.event(id, f)
-	}
+	evs := each(batch, func(f fact) T { return as.event(id, f) })
 	var rs []timeseries.Result[T]
 	var err error
 	if len(evs) == 1 && rapid.Bool().Draw(t, "alone") {

@@ -186,14 +186,6 @@ func plain(it item) map[string]string {
 	return out
 }
 
-// body decodes the JSON of a request.
-func body(t testing.TB, raw []byte) map[string]any {
-	t.Helper()
-	var m map[string]any
-	require.NoError(t, json.Unmarshal(raw, &m))
-	return m
-}
-
 // Keys of the current item and the events of [device].
 const (
 	devicePK = "$app#v1#telemetry#c-1#d-7"
@@ -288,13 +280,18 @@ func readings(meter string, from int64, n int) []Meter {
 	return evs
 }
 
-// minutes are the times of events of [device], in minutes after the start.
-func minutes(evs []Telemetry) []int {
-	out := []int{}
-	for _, ev := range evs {
-		out = append(out, int(ev.Timestamp.Sub(start).Minutes()))
+// each is what f gives for every element.
+func each[T, V any](all []T, f func(T) V) []V {
+	out := make([]V, len(all))
+	for i, v := range all {
+		out[i] = f(v)
 	}
 	return out
+}
+
+// minutes are the times of events of [device], in minutes after the start.
+func minutes(evs []Telemetry) []int {
+	return each(evs, func(ev Telemetry) int { return int(ev.Timestamp.Sub(start).Minutes()) })
 }
 
 func fiveTicks(t *testing.T) *lab[Telemetry] {
@@ -304,11 +301,7 @@ func fiveTicks(t *testing.T) *lab[Telemetry] {
 }
 
 func reasons[T any](rs []timeseries.Result[T]) []timeseries.Reason {
-	out := make([]timeseries.Reason, len(rs))
-	for i, r := range rs {
-		out[i] = r.Reason
-	}
-	return out
+	return each(rs, func(r timeseries.Result[T]) timeseries.Reason { return r.Reason })
 }
 
 // currentOf returns the current item of a result, the zero value if the item does not exist.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/goldentest"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -244,9 +245,9 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			w := open[Pulse](t, sharedTable)
 			w.seed(pulse(1, 1))
-			w.Wire.Inject(nthOf(1, f))
+			w.Wire.Inject(faults.Nth(1, f))
 			require.True(t, w.append(pulse(2, 2)).Applied)
-			w.Wire.Inject(nthOf(1, f))
+			w.Wire.Inject(faults.Nth(1, f))
 			require.Equal(t, timeseries.Duplicate, w.append(pulse(2, 2)).Reason)
 			require.Len(t, w.history(pulse(0, 0)), 2)
 			require.Equal(t, 2, *w.current(pulse(0, 0)).Level)

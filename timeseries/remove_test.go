@@ -307,10 +307,7 @@ func removesIn[T any](t *testing.T, w *lab[T], as mapping[T], earlier *timeserie
 			w.lapse(rt, id)
 			batch := facts(6, 12, as.record).Draw(rt, "batch")
 			if n < upgraded {
-				evs := make([]Invoice1, len(batch))
-				for i, f := range batch {
-					evs[i] = invoice1(id, f)
-				}
+				evs := each(batch, func(f fact) Invoice1 { return invoice1(id, f) })
 				m.appendAll(batch)
 				require.NoError(rt, dbtest.ErrorOf(earlier.AppendAll(w.Ctx, evs)))
 				if same(rt, w, as, id, m); n+1 < upgraded {

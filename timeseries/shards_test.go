@@ -337,28 +337,12 @@ func singleOf(id string, f fact) Single {
 }
 
 func singlesOf(id string, batch []fact) []Single {
-	evs := make([]Single, len(batch))
-	for i, f := range batch {
-		evs[i] = singleOf(id, f)
-	}
-	return evs
+	return each(batch, func(f fact) Single { return singleOf(id, f) })
 }
 
-func ofSingles[T gauges](evs []Single) []T {
-	all := make([]T, len(evs))
-	for i, ev := range evs {
-		all[i] = T(ev)
-	}
-	return all
-}
+func ofSingles[T gauges](evs []Single) []T { return each(evs, func(ev Single) T { return T(ev) }) }
 
-func asSingles[T gauges](evs []T) []Single {
-	all := make([]Single, len(evs))
-	for i, ev := range evs {
-		all[i] = Single(ev)
-	}
-	return all
-}
+func asSingles[T gauges](evs []T) []Single { return each(evs, func(ev T) Single { return Single(ev) }) }
 
 func TestShards_AgreeWithASeriesInOnePartition(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,6 @@ type account struct {
 	_       entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
 	_       versioned.Lock
 	ID      string `dynamodbav:"id"`
-	Owner   string `dynamodbav:"owner"`
 	Balance int    `dynamodbav:"balance"`
 	Version uint32 `dynamodbav:"version" entity:"version"`
 }
