@@ -115,15 +115,17 @@ func ExampleIndex_Query() {
 	//   order  descending
 }
 
+// Borrowing has two mistakes.
+type Borrowing struct {
+	_ entity.Key `name:"Borrowing" pk:"$#{reader}" sk:"$#{book}"`
+
+	Reader string `dynamodbav:"reader"`
+	Due    string `dynamodbav:"due" entity:"created_at"`
+}
+
 // All mistakes of a declaration are found at once, when the store is built.
 func ExampleNew() {
-	type Loan struct {
-		_ entity.Key `name:"Loan" pk:"$#{reader}" sk:"$#{book}"`
-
-		Reader string `dynamodbav:"reader"`
-		Due    string `dynamodbav:"due" entity:"created_at"`
-	}
-	_, err := entity.New[Loan](library())
+	_, err := entity.New[Borrowing](library())
 	var mistakes interface{ Unwrap() []error }
 	if errors.As(err, &mistakes) {
 		for _, err := range mistakes.Unwrap() {
@@ -466,8 +468,7 @@ func ExampleOnPage() {
 	// true true 4 true
 }
 
-// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
-// one after the other, and compares what they print with what they say at their end.
+// Examples that need a database have no output that go test would compare, since there may be none. This test compares it.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
 	shelves.client, shelves.table = localdb.Test(t)
 	empty := desk()

@@ -27,7 +27,7 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 	t.Parallel()
 	db := paper(t)
 	employees, profiles, tasks := dbtest.Declare[Employee](t, db).Op(), dbtest.Declare[Profile](t, db).Op(), dbtest.Declare[Task](t, db)
-	visits, payloads := dbtest.Declare[Visit](t, db).Op(), dbtest.Declare[Payload](t, db).Op()
+	visits, writers := dbtest.Declare[Visit](t, db).Op(), dbtest.Declare[Writer](t, db).Op()
 	cfg := paperConfig()
 	cfg.Table = "batches"
 	own := entity.Must(entity.Open(nil, cfg))
@@ -45,7 +45,7 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 	plans := map[string]fmt.Stringer{
 		"create-verbatim":  batches.Op().Create(batch),
 		"create-native":    orders.Op().Create(Order{Customer: "c", Number: 1, Amount: 5}),
-		"create-payload":   payloads.Create(Payload{ID: "a"}),
+		"create-payload":   writers.Create(Writer{ID: "a"}),
 		"create-nested":    profiles.Create(furnished()),
 		"update-if":        employees.Update(key, entity.Add(&e.Salary, 5), entity.If(entity.Between(&e.Salary, 1, 10), entity.Not(entity.In(&e.DisplayName, "x", "y")))),
 		"update-index-key": employees.Update(key, entity.Set(&e.Department, "Sales")),
@@ -83,25 +83,16 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 	goldentest.Check(t, "plans.txt", text.String())
 }
 
-// Labelled has texts of its caller in names: keys of a map, and the name of an attribute.
-type Labelled struct {
-	_ entity.Key `name:"Labelled" pk:"$#{id}" sk:"$"`
-
-	ID     string         `dynamodbav:"id"`
-	Labels map[string]int `dynamodbav:"labels"`
-	Odd    string         `dynamodbav:"odd\u202ename"`
-}
-
 // Whatever names and values hold, no plan and no error can drive a terminal.
 func TestPlan_PrintsForeignTextQuoted(t *testing.T) {
 	t.Parallel()
-	labelled, odd := dbtest.Declare[Labelled](t, paper(t)), "\x1b]0;title\x07 \u009b31m \u202e\u2066\r\n"
-	v, f := Labelled{ID: odd, Labels: map[string]int{odd: 1}, Odd: odd}, entity.Fields[Labelled]()
+	s, odd := dbtest.Declare[Loose](t, paper(t)), "\x1b]0;title\x07 \u009b31m \u202e\u2066\r\n"
+	v, f := Loose{ID: odd, Map: map[string]any{odd: 1}, Odd: odd}, entity.Fields[Loose]()
 	for name, plan := range map[string]fmt.Stringer{
-		"put":    labelled.Op().Put(v),
-		"update": labelled.Op().Update(Labelled{ID: odd}, entity.Set(&f.Odd, odd)),
-		"path":   labelled.Op().Update(Labelled{ID: odd}, entity.MapEntry(&f.Labels, odd).Set(1)),
-		"query":  labelled.Query(Labelled{ID: odd}, entity.Filter(entity.Eq(&f.Odd, odd))),
+		"put":    s.Op().Put(v),
+		"update": s.Op().Update(Loose{ID: odd}, entity.Set(&f.Odd, odd)),
+		"path":   s.Op().Update(Loose{ID: odd}, entity.MapEntry(&f.Map, odd).Set(1)),
+		"query":  s.Query(Loose{ID: odd}, entity.Filter(entity.Eq(&f.Odd, odd))),
 	} {
 		text := plan.String()
 		require.Contains(t, text, `\x1b]0;title\a`, name)
@@ -113,10 +104,9 @@ func TestPlan_PrintsForeignTextQuoted(t *testing.T) {
 
 // Account has a secret wherever a value can be: in the key, in index keys, nested, as a number and as a time.
 type Account struct {
-	_ entity.Key `name:"Account" pk:"$#{tenant}#{ssn}" sk:"$"`
-	_ entity.GSI `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"gsi1sk={pin:08}"`
-	_ entity.GSI `name:"byMail" index:"gsi2" pk:"$#{mail}" sk:"$#{token}"`
-
+	_      entity.Key        `name:"Account" pk:"$#{tenant}#{ssn}" sk:"$"`
+	_      entity.GSI        `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"gsi1sk={pin:08}"`
+	_      entity.GSI        `name:"byMail" index:"gsi2" pk:"$#{mail}" sk:"$#{token}"`
 	Tenant string            `dynamodbav:"tenant"`
 	SSN    string            `dynamodbav:"ssn" entity:"secret"`
 	Mail   string            `dynamodbav:"mail,omitempty"`
@@ -126,7 +116,6 @@ type Account struct {
 	Card   *Card             `dynamodbav:"card,omitempty" entity:"secret"`
 	Born   time.Time         `dynamodbav:"born,omitempty" entity:"secret,time=s"`
 	Owner  string            `dynamodbav:"owner,omitempty" entity:"immutable,secret"`
-	Logins int               `dynamodbav:"logins,omitempty"`
 }
 
 type Card struct {
@@ -247,9 +236,9 @@ func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, s := open[Account](t)
 			l.OK(s.Create(t.Context(), secretive()))
-			value := str(av.text)
+			value := dbtest.S(av.text)
 			if av.text != hush {
-				value = num(av.text)
+				value = dbtest.N(av.text)
 			}
 			l.patch(keys("pk", "$app#v1#account#t#"+hush, "sk", "$app#v1#account"), av.attr, value)
 			_, err := s.Get(t.Context(), Account{Tenant: "t", SSN: hush})

@@ -105,25 +105,16 @@ func (x subject[T]) on(db *entity.DB) *stage {
 
 // subjects are items whose updates are sent without a read, such whose updates read first, and such without a write id.
 func subjects() map[string]interface{ on(*entity.DB) *stage } {
-	e, p, b := entity.Fields[Employee](), entity.Fields[Profile](), entity.Fields[Allotment]()
+	e, p, b := entity.Fields[Employee](), entity.Fields[Profile](), entity.Fields[Pallet]()
 	first, other := alice(), alice()
 	first.Salary, other.EmployeeID = 3, "other"
 	return map[string]interface{ on(*entity.DB) *stage }{
 		"direct": subject[Employee]{"Employee", first, other, &e.SeenAt, &e.Salary, rename("x"), func(v *Employee) { v.DisplayName = "y" }},
 		"reading": subject[Profile]{"Profile", Profile{ID: "a", Rank: 1, Count: 3}, Profile{ID: "b"}, &p.SeenAt, &p.Count,
 			entity.Set(&p.Rank, 2), func(v *Profile) { v.Rank++ }},
-		"verbatim": subject[Allotment]{"Allotment", Allotment{ID: "a", Count: 3}, Allotment{ID: "b"}, &b.SeenAt, &b.Count,
-			entity.Set(&b.Note, "x"), func(v *Allotment) { v.Note += "y" }},
+		"verbatim": subject[Pallet]{"Pallet", Pallet{ID: "a", Row: 3}, Pallet{ID: "b"}, &b.SeenAt, &b.Row,
+			entity.Set(&b.Note, "x"), func(v *Pallet) { v.Note += "y" }},
 	}
-}
-
-// Allotment is verbatim: nothing hidden is in its items.
-type Allotment struct {
-	_      entity.Key `name:"Allotment" pk:"id"`
-	ID     string     `dynamodbav:"id"`
-	Count  int        `dynamodbav:"count,omitempty"`
-	Note   string     `dynamodbav:"note,omitempty"`
-	SeenAt time.Time  `dynamodbav:"seenAt,omitempty"`
 }
 
 // classes are the errors that the verb table distinguishes.
@@ -271,9 +262,8 @@ func newStaff(t *testing.T) staff {
 func TestModify_ANilFunctionIsTheMistakeOfThatCallAlone(t *testing.T) {
 	l, ctx := newStaff(t), t.Context()
 	l.OK(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t"}))
-	var input *entity.InputError
-	require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), nil)), &input)
-	require.ErrorAs(t, l.DB.TransactFunc(ctx, nil), &input)
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), nil)))
+	dbtest.As[*entity.InputError](t, l.DB.TransactFunc(ctx, nil))
 	require.NoError(t, l.Delete(ctx, employeeKey("a")))
 }
 
@@ -290,7 +280,6 @@ func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
 	l, ctx := newStaff(t), t.Context()
 	before := entity.Must(l.Create(ctx, Employee{EmployeeID: "a", DisplayName: "t", TenantID: "x", HiredBy: "f"}))
-	var input *entity.InputError
 	for field, change := range map[string]func(*Employee){
 		"EmployeeID":  func(v *Employee) { v.EmployeeID = "b" },
 		"Version":     func(v *Employee) { v.Version = 9 },
@@ -298,8 +287,8 @@ func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
 		"HiredBy":     func(v *Employee) { v.HiredBy = "g" },
 		"DisplayName": func(v *Employee) { v.DisplayName = "" },
 	} {
-		require.ErrorAs(t, dbtest.ErrorOf(l.Modify(ctx, employeeKey("a"), func(v *Employee) error { change(v); return nil })), &input, field)
-		require.Equal(t, field, input.Field)
+		_, err := l.Modify(ctx, employeeKey("a"), func(v *Employee) error { change(v); return nil })
+		require.Equal(t, field, dbtest.As[*entity.InputError](t, err, field).Field)
 	}
 	_, err := l.Modify(ctx, employeeKey("a"), func(v *Employee) error { v.TenantID = "y"; return nil })
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
@@ -327,12 +316,11 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	require.Equal(t, before.UpdatedAt, got.UpdatedAt)
 	_, err := l.Touch(ctx, employeeKey("none"), &f.SeenAt, 0)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	var input *entity.InputError
 	for _, field := range []*time.Time{&f.UpdatedAt, &f.CreatedAt, nil, new(time.Time)} {
 		_, err = l.Touch(ctx, employeeKey("a"), field, 0)
-		require.ErrorAs(t, err, &input)
+		dbtest.As[*entity.InputError](t, err)
 	}
-	require.ErrorAs(t, dbtest.ErrorOf(l.Touch(ctx, employeeKey("a"), &f.SeenAt, -1)), &input)
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(l.Touch(ctx, employeeKey("a"), &f.SeenAt, -1)))
 }
 
 func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {

@@ -22,12 +22,10 @@ import (
 
 // account is what holders write.
 type account struct {
-	_ entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
-
-	ID   string `dynamodbav:"id"`
-	By   string `dynamodbav:"by"`
-	Sum  int    `dynamodbav:"sum"`
-	Last int64  `dynamodbav:"last"`
+	_    entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	By   string     `dynamodbav:"by"`
+	Last int64      `dynamodbav:"last"`
 }
 
 // lab is a table, and programs that share leases in it, each with a clock of its own.

@@ -30,36 +30,30 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	h, store := lower[Cased](t)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
-	refused := func(calls map[string]func() error) {
+	refused := func(errs map[string]error) {
 		t.Helper()
-		for name, call := range calls {
-			require.ErrorIs(t, call(), entity.ErrKeyCase, name)
+		for name, err := range errs {
+			require.ErrorIs(t, err, entity.ErrKeyCase, name)
 		}
 	}
-	past := map[string]func() error{
-		"history.Get":  func() error { return dbtest.ErrorOf(history.Get(ctx, other, 1)) },
-		"history.List": func() error { return dbtest.ErrorOf(history.List(other).Collect(ctx)) },
+	past := func() map[string]error {
+		return map[string]error{"history.Get": dbtest.ErrorOf(history.Get(ctx, other, 1)), "history.List": dbtest.ErrorOf(history.List(other).Collect(ctx))}
 	}
 	entity.Must(store.Create(ctx, Cased{ID: "C-1", Name: "x"}))
-	refused(map[string]func() error{
-		"Update": func() error {
-			return dbtest.ErrorOf(store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y")))
-		},
-		"Delete": func() error { return store.Delete(ctx, other) },
+	refused(map[string]error{
+		"Update": dbtest.ErrorOf(store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y"))), "Delete": store.Delete(ctx, other),
 	})
 	require.NoError(t, store.Delete(ctx, own))
-	refused(past)
-	refused(map[string]func() error{
-		"Restore":     func() error { return dbtest.ErrorOf(deleted.Restore(ctx, other)) },
-		"deleted.Get": func() error { return dbtest.ErrorOf(deleted.Get(ctx, other)) },
-		"Purge":       func() error { return store.Purge(ctx, other) },
+	refused(past())
+	refused(map[string]error{
+		"Restore": dbtest.ErrorOf(deleted.Restore(ctx, other)), "deleted.Get": dbtest.ErrorOf(deleted.Get(ctx, other)), "Purge": store.Purge(ctx, other),
 	})
 	require.Equal(t, Cased{ID: "C-1", Name: "x", Version: 3}, entity.Must(deleted.Restore(ctx, own)))
-	refused(past)
+	refused(past())
 	require.NoError(t, store.Delete(ctx, own))
 	copied := entity.Must(deleted.Get(ctx, own))
 	h.RemoveItem(h.Key("$app#v1#cased#c-1", "$app#v1#cased#deleted#"+copied.DeletedAt.Format("2006-01-02T15:04:05.000000000Z")))
-	refused(past) // of snapshots alone
+	refused(past()) // of snapshots alone
 	require.NoError(t, store.Purge(ctx, own))
 	entity.Must(store.Create(ctx, other))
 }
@@ -100,13 +94,10 @@ func lower[T any](t *testing.T) (*lab, *entity.Store[T]) {
 func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes ...error) {
 	t.Helper()
 	before := h.Items()
-	for name, begin := range map[string]func() error{
-		"create":      func() error { _, err := s.Create(t.Context(), v); return err },
-		"put":         func() error { _, err := s.Put(t.Context(), v); return err },
-		"upsert":      func() error { _, _, err := s.Upsert(t.Context(), v); return err },
-		"transaction": func() error { return h.DB.Transact(t.Context(), s.Op().Create(v)) },
+	for name, err := range map[string]error{
+		"create": dbtest.ErrorOf(s.Create(t.Context(), v)), "put": dbtest.ErrorOf(s.Put(t.Context(), v)), "upsert": dbtest.ErrorOf(s.Upsert(t.Context(), v)),
+		"transaction": h.DB.Transact(t.Context(), s.Op().Create(v)),
 	} {
-		err := begin()
 		for _, class := range classes {
 			require.ErrorIs(t, err, class, name)
 		}
@@ -126,20 +117,14 @@ func otherSpelling[T any](t *testing.T, own, other T, id func(T) string) {
 	h, s := lower[T](t)
 	entity.Must(s.Create(t.Context(), own))
 	before := h.Items()
-	transact := func(op entity.Op) func() error { return func() error { return h.DB.Transact(t.Context(), op) } }
-	for name, write := range map[string]func() error{
-		"Create": func() error { return dbtest.ErrorOf(s.Create(t.Context(), other)) }, "Put": func() error { return dbtest.ErrorOf(s.Put(t.Context(), other)) },
-		"Upsert":    func() error { _, _, err := s.Upsert(t.Context(), other); return err },
-		"Modify":    func() error { return dbtest.ErrorOf(s.Modify(t.Context(), other, func(*T) error { return nil })) },
-		"Delete":    func() error { return s.Delete(t.Context(), other) },
-		"Purge":     func() error { return s.Purge(t.Context(), other) },
-		"NotExists": transact(s.Op().CheckNotExists(other)),
-		"Exists":    transact(s.Op().CheckExists(other)),
-		"two checks": func() error {
-			return h.DB.Transact(t.Context(), s.Op().CheckNotExists(other), s.Op().CheckNotExists(other))
-		},
+	for name, err := range map[string]error{
+		"Create": dbtest.ErrorOf(s.Create(t.Context(), other)), "Put": dbtest.ErrorOf(s.Put(t.Context(), other)),
+		"Upsert": dbtest.ErrorOf(s.Upsert(t.Context(), other)), "Modify": dbtest.ErrorOf(s.Modify(t.Context(), other, func(*T) error { return nil })),
+		"Delete": s.Delete(t.Context(), other), "Purge": s.Purge(t.Context(), other),
+		"NotExists":  h.DB.Transact(t.Context(), s.Op().CheckNotExists(other)),
+		"Exists":     h.DB.Transact(t.Context(), s.Op().CheckExists(other)),
+		"two checks": h.DB.Transact(t.Context(), s.Op().CheckNotExists(other), s.Op().CheckNotExists(other)),
 	} {
-		err := write()
 		what := fmt.Sprintf("%T %s: %v", own, name, err)
 		require.ErrorIs(t, err, entity.ErrKeyCase, what)
 		require.Equal(t, name == "Create" || name == "NotExists" || name == "two checks", errors.Is(err, entity.ErrExists), what)
@@ -183,24 +168,17 @@ func ended[T any](t *testing.T, own, other T, then func(context.Context, *entity
 	require.NoError(t, then(t.Context(), s))
 }
 
-// CasedPage has lower-case keys, and lives that begin without a look at earlier ones.
-type CasedPage struct {
-	_  entity.Key           `name:"Page" pk:"$#{id}" sk:"$"`
-	_  lifecycle.SoftDelete ``
-	ID string               `dynamodbav:"id"`
-}
-
 // Where nothing of earlier lives is read, items of two spellings can share a key one after the other. Each has copies of
 // its own, and a purge of either takes all.
 func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
-	h, s := lower[CasedPage](t)
+	h, s := lower[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
-	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
-	for _, v := range []CasedPage{upper, low, low} {
+	ctx, upper, low := t.Context(), Page{ID: "C-1"}, Page{ID: "c-1"}
+	for _, v := range []Page{upper, low, low} {
 		entity.Must(s.Create(ctx, v))
 		require.NoError(t, s.Delete(ctx, v))
 	}
-	for v, n := range map[CasedPage]int{upper: 1, low: 2} {
+	for v, n := range map[Page]int{upper: 1, low: 2} {
 		require.Len(t, entity.Must(deleted.List(v).Collect(ctx)), n)
 		got := entity.Must(deleted.Get(ctx, v))
 		require.Equal(t, v.ID, got.Item.ID)

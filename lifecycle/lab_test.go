@@ -131,8 +131,7 @@ func beforeWrite(wire *faults.Transport, move func()) {
 	})
 }
 
-// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
-// one after the other, and compares what they print with what they say at their end.
+// Examples that need a database have no output that go test would compare, since there may be none. This test compares it.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
 	exampletest.Database(t, &client, &table)
 	empty := bank()

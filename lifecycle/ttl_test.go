@@ -30,20 +30,11 @@ func TestDeclarations(t *testing.T) {
 
 func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	type plain struct {
-		_  entity.Key `name:"A" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-	}
-	type open struct {
-		_  entity.Key    `name:"A" pk:"$#{id}" sk:"$"`
-		_  lifecycle.TTL `attr:"ends"`
-		ID string        `dynamodbav:"id"`
-	}
 	for _, declare := range []func(*entity.DB) error{
-		func(db *entity.DB) error { return dbtest.ErrorOf(entity.New[plain](db, lifecycle.After(time.Minute))) },
-		func(db *entity.DB) error { return dbtest.ErrorOf(entity.New[plain](db, lifecycle.NoExpiry())) },
+		func(db *entity.DB) error { return dbtest.ErrorOf(entity.New[Packet](db, lifecycle.After(time.Minute))) },
+		func(db *entity.DB) error { return dbtest.ErrorOf(entity.New[Packet](db, lifecycle.NoExpiry())) },
 		func(db *entity.DB) error {
-			return dbtest.ErrorOf(entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute)))
+			return dbtest.ErrorOf(entity.New[Marker](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute)))
 		},
 	} {
 		require.Equal(t, "EDD-9108", dbtest.InputCode(declare(entity.Must(entity.Open(nil, entity.Config{Table: "app"})))))
@@ -145,20 +136,13 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 	require.Equal(t, "ends", tables.Of(h.DB).Tables[0].TTL)
 }
 
-// Mislabelled says that it counts seconds.
-type Mislabelled struct {
-	_    entity.Key    `name:"Mislabelled" pk:"$#{id}" sk:"$"`
-	_    lifecycle.TTL `attr:"ends" from:"seen" after:"1d"`
-	ID   string        `dynamodbav:"id"`
-	Seen int64         `dynamodbav:"seen,omitempty" entity:"time=unix"`
-}
-
 func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 	h, s := open[Session](t)
-	mislabelled := dbtest.Declare[Mislabelled](t, h.DB)
-	ctx, f, m, ms := t.Context(), entity.Fields[Session](), entity.Fields[Mislabelled](), hour0.UnixMilli()
+	counters := dbtest.Declare[Counter](t, h.DB)
+	ctx, f, c, ms := t.Context(), entity.Fields[Session](), entity.Fields[Counter](), hour0.UnixMilli()
+	counter := func(since int64) Counter { n := uint64(since); return Counter{ID: "c", Once: &n} }
 	v := Session{ID: "s", Ends: ms}
-	for _, c := range []struct {
+	for _, w := range []struct {
 		what, field string
 		write       func() error
 	}{
@@ -169,15 +153,13 @@ func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 		{"update", "Ends", func() error { return dbtest.ErrorOf(s.Update(ctx, v, entity.Set(&f.Ends, ms))) }},
 		{"update once", "Ends", func() error { return dbtest.ErrorOf(s.Update(ctx, v, entity.SetIfNotExists(&f.Ends, -ms))) }},
 		{"transact", "Ends", func() error { return h.DB.Transact(ctx, s.Op().Create(v)) }},
-		{"create, by from", "Seen", func() error { return dbtest.ErrorOf(mislabelled.Create(ctx, Mislabelled{ID: "m", Seen: ms})) }},
-		{"update, by from", "Seen", func() error {
-			return dbtest.ErrorOf(mislabelled.Update(ctx, Mislabelled{ID: "m"}, entity.Set(&m.Seen, ms)))
-		}},
+		{"create, by from", "Once", func() error { return dbtest.ErrorOf(counters.Create(ctx, counter(ms))) }},
+		{"update, by from", "Once", func() error { return dbtest.ErrorOf(counters.Update(ctx, counter(0), entity.Set(c.Once, uint64(ms)))) }},
 	} {
-		dbtest.RequireInput(t, c.write(), "EDD-9118", c.field)
-		require.Empty(t, h.Operations(), c.what)
+		dbtest.RequireInput(t, w.write(), "EDD-9118", w.field)
+		require.Empty(t, h.Operations(), w.what)
 	}
-	entity.Must(mislabelled.Create(ctx, Mislabelled{ID: "m", Seen: hour0.Add(time.Hour).Unix()}))
+	entity.Must(counters.Create(ctx, counter(hour0.Add(time.Hour).Unix())))
 
 	v.Ends = 99_999_999_999
 	require.NoError(t, dbtest.ErrorOf(s.Create(ctx, v)), "the last count of seconds")

@@ -52,22 +52,18 @@ func TestInstall(t *testing.T) {
 	var said bytes.Buffer
 	cfg := settings{cache: filepath.Join(t.TempDir(), "new"), notify: &said, pack: source.pack}
 
-	dir, err := install(t.Context(), cfg, pinOf(data))
-	require.NoError(t, err)
-	text, err := os.ReadFile(filepath.Join(dir, "a"))
-	require.NoError(t, err)
+	dir := must(install(t.Context(), cfg, pinOf(data)))
+	text := must(os.ReadFile(filepath.Join(dir, "a")))
 	assert.Equal(t, "A", string(text))
 	assert.Equal(t, "localdb: fetching Thing (@some/thing@1.0.0, 1 kB; MIT)\nlocaldb: mind the gap\n", said.String())
 
 	// The second time, nothing is fetched.
 	cfg.noFetch = true
-	again, err := install(t.Context(), cfg, pinOf(data))
-	require.NoError(t, err)
+	again := must(install(t.Context(), cfg, pinOf(data)))
 	assert.Equal(t, dir, again)
 	assert.EqualValues(t, 1, source.asked.Load())
 
-	left, err := filepath.Glob(filepath.Join(cfg.cache, "fetch-*"))
-	require.NoError(t, err)
+	left := must(filepath.Glob(filepath.Join(cfg.cache, "fetch-*")))
 	assert.Empty(t, left)
 }
 
@@ -84,22 +80,19 @@ func TestInstall_FetchesADamagedProgramAgain(t *testing.T) {
 			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
 		},
 	} {
-		dir, err := install(t.Context(), cfg, pinOf(data))
-		require.NoError(t, err)
+		dir := must(install(t.Context(), cfg, pinOf(data)))
 		require.NoError(t, damage(filepath.Join(dir, "a")), name)
 		asked := source.asked.Load()
 
 		offline := cfg
 		offline.noFetch = true
-		_, err = install(t.Context(), offline, pinOf(data))
+		_, err := install(t.Context(), offline, pinOf(data))
 		require.ErrorIs(t, err, errNoFetch, name)
 
-		again, err := install(t.Context(), cfg, pinOf(data))
-		require.NoError(t, err, name)
+		again := must(install(t.Context(), cfg, pinOf(data)))
 		assert.Equal(t, dir, again)
 		assert.Equal(t, asked+1, source.asked.Load(), name)
-		text, err := os.ReadFile(filepath.Join(dir, "a"))
-		require.NoError(t, err, name)
+		text := must(os.ReadFile(filepath.Join(dir, "a")))
 		assert.Equal(t, "A", string(text), name)
 	}
 }
@@ -112,8 +105,7 @@ func TestInstall_ConcurrentProcessesFetchOnce(t *testing.T) {
 		runtime.Gosched() // meanwhile the others reach the lock
 		return source.pack(ctx, spec, dir)
 	}}
-	unlock, err := lock(t.Context(), filepath.Join(cfg.cache, "probe"))
-	require.NoError(t, err)
+	unlock := must(lock(t.Context(), filepath.Join(cfg.cache, "probe")))
 	defer unlock()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -224,11 +216,9 @@ func TestExtract(t *testing.T) {
 	)
 	require.NoError(t, extract(bytes.NewReader(data), dir, 1<<20))
 
-	text, err := os.ReadFile(filepath.Join(dir, "lib", "a.txt"))
-	require.NoError(t, err)
+	text := must(os.ReadFile(filepath.Join(dir, "lib", "a.txt")))
 	assert.Equal(t, "a", string(text))
-	info, err := os.Stat(filepath.Join(dir, "bin", "run"))
-	require.NoError(t, err)
+	info := must(os.Stat(filepath.Join(dir, "bin", "run")))
 	assert.Zero(t, info.Mode()&fs.ModeSetuid, "no special bits are taken over")
 	if filepath.Separator == '/' {
 		assert.NotZero(t, info.Mode()&0o100, "programs stay executable")

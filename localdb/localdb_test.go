@@ -28,6 +28,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// must returns v, and panics if the call that gave it failed.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // env is an environment for readSettings.
 type env map[string]string
 
@@ -40,16 +48,11 @@ func TestReadSettings(t *testing.T) {
 		"LOCALDB_ALLOW_AWS": "true", "JAVA_HOME": "/java",
 	}.get, io.Discard)
 	require.NoError(t, err)
-	assert.Equal(t, "http://localhost:1", cfg.endpoint)
-	assert.Equal(t, "docker", cfg.kind)
 	assert.True(t, filepath.IsAbs(cfg.cache))
-	assert.Equal(t, "here", filepath.Base(cfg.cache))
-	assert.True(t, cfg.noFetch)
-	assert.True(t, cfg.allowAWS)
-	assert.Equal(t, "/java", cfg.javaHome)
+	read := []any{cfg.endpoint, cfg.kind, filepath.Base(cfg.cache), cfg.noFetch, cfg.allowAWS, cfg.javaHome}
+	assert.Equal(t, []any{"http://localhost:1", "docker", "here", true, true, "/java"}, read)
 
-	cfg, err = readSettings(env{"LOCALDB_NO_FETCH": "0"}.get, io.Discard)
-	require.NoError(t, err)
+	cfg = must(readSettings(env{"LOCALDB_NO_FETCH": "0"}.get, io.Discard))
 	assert.False(t, cfg.noFetch)
 	assert.False(t, cfg.allowAWS)
 }
@@ -77,8 +80,7 @@ func tables(t *testing.T, client *dynamodb.Client) []string {
 	var names []string
 	pages := dynamodb.NewListTablesPaginator(client, &dynamodb.ListTablesInput{})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		require.NoError(t, err)
+		page := must(pages.NextPage(t.Context()))
 		names = append(names, page.TableNames...)
 	}
 	return names
@@ -92,8 +94,7 @@ func TestTest_GivesAWorkingTable(t *testing.T) {
 	item := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "a"}}
 	_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item})
 	require.NoError(t, err)
-	got, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: item})
-	require.NoError(t, err)
+	got := must(client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: item}))
 	assert.Equal(t, item, got.Item)
 
 	var refused *types.ConditionalCheckFailedException
@@ -158,14 +159,12 @@ func TestEachKind(t *testing.T) {
 			_, err = client.CreateTable(t.Context(), keyOnly("first"))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"first"}, tables(t, client), "it is empty at the start, and our own")
-			left, err := os.ReadDir(temporary)
-			require.NoError(t, err)
+			left := must(os.ReadDir(temporary))
 			assert.Empty(t, left, "DynamoDB Local would copy the library of SQLite there, and leave it when it is killed")
 
 			require.NoError(t, server.Close())
 			require.NoError(t, server.Close(), "a second time is fine")
-			u, err := url.Parse(server.Endpoint())
-			require.NoError(t, err)
+			u := must(url.Parse(server.Endpoint()))
 			_, err = net.DialTimeout("tcp", u.Host, time.Second)
 			require.Error(t, err, "nothing listens any more")
 		})
@@ -256,19 +255,17 @@ func TestStart_TakesTheFirstAvailableKind(t *testing.T) {
 	list := []candidate{with("one", errors.New("no luck")), with("two", nil), with("three", nil)}
 
 	var said bytes.Buffer
-	server, err := start(t.Context(), settings{notify: &said}, list)
-	require.NoError(t, err)
+	server := must(start(t.Context(), settings{notify: &said}, list))
 	assert.Equal(t, "two", server.Kind())
 	assert.Equal(t, "localdb: using two, for want of a better one:\n  - one: no luck\n", said.String())
 	assert.Equal(t, []string{"one", "two"}, tried)
 
 	tried = nil
-	server, err = start(t.Context(), settings{kind: "three"}, list)
-	require.NoError(t, err)
+	server = must(start(t.Context(), settings{kind: "three"}, list))
 	assert.Equal(t, "three", server.Kind())
 	assert.Equal(t, []string{"three"}, tried)
 
-	_, err = start(t.Context(), settings{kind: "four"}, list)
+	_, err := start(t.Context(), settings{kind: "four"}, list)
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorContains(t, err, `LOCALDB_KIND="four": want one of one, two, three`)
 }
@@ -322,9 +319,8 @@ func TestAttach(t *testing.T) {
 		"open":             answering(t, http.StatusOK, `{"TableNames":[]}`),
 		"with credentials": answering(t, http.StatusBadRequest, `{"__type":"x#UnrecognizedClientException"}`),
 	} {
-		server, err := start(t.Context(), settings{endpoint: url + "/", kind: KindDocker}, nil)
-		require.NoError(t, err, name)
-		assert.Equal(t, KindEndpoint, server.Kind())
+		server := must(start(t.Context(), settings{endpoint: url + "/", kind: KindDocker}, nil))
+		assert.Equal(t, KindEndpoint, server.Kind(), name)
 		assert.Equal(t, url, server.Endpoint())
 		require.NoError(t, server.Close())
 		require.NoError(t, server.Close())

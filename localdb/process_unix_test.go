@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -51,11 +52,9 @@ func TestBoot_GivesUpOnASilentChild(t *testing.T) {
 
 func TestStop_KillsAChildThatIgnoresInterrupts(t *testing.T) {
 	t.Parallel()
-	c, err := launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done")
-	require.NoError(t, err)
+	c := must(launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done"))
 	require.Eventually(t, func() bool { return c.output.String() != "" }, patience, time.Millisecond)
-	grandchild, err := strconv.Atoi(c.output.String())
-	require.NoError(t, err)
+	grandchild := must(strconv.Atoi(c.output.String()))
 	c.grace = 100 * time.Millisecond
 	require.NoError(t, c.stop())
 	assert.Eventually(t, func() bool { return gone(grandchild) }, patience, 5*time.Millisecond)
@@ -72,8 +71,7 @@ func TestParent(t *testing.T) {
 	if mode == "watchdog" {
 		argv = watched(argv)
 	}
-	c, err := launch(t.TempDir(), argv...)
-	require.NoError(t, err)
+	c := must(launch(t.TempDir(), argv...))
 	for c.output.String() == "" {
 		time.Sleep(time.Millisecond)
 	}
@@ -91,14 +89,12 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 			}
 			parent := exec.Command(os.Args[0], "-test.run=^TestParent$", "-test.v")
 			parent.Env = append(os.Environ(), "LOCALDB_TEST_PARENT="+mode, "TMPDIR="+t.TempDir()) // it is killed before it could remove its own
-			stdout, err := parent.StdoutPipe()
-			require.NoError(t, err)
+			stdout := must(parent.StdoutPipe())
 			require.NoError(t, parent.Start())
 			var pid int
 			for lines := bufio.NewScanner(stdout); pid == 0 && lines.Scan(); {
 				if _, number, ok := strings.Cut(lines.Text(), "child "); ok {
-					pid, err = strconv.Atoi(number)
-					require.NoError(t, err)
+					pid = must(strconv.Atoi(number))
 				}
 			}
 			require.NotZero(t, pid)
@@ -124,4 +120,38 @@ func gone(pid int) bool {
 func ends(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return gone(pid) }, patience, 5*time.Millisecond, "process %d", pid)
+}
+
+// fakeNPM puts a shell script in place of npm, and empties the rest of PATH.
+func fakeNPM(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if script != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "npm"), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+}
+
+func TestNPMPack_ErrorHasTheOutputOfNPM(t *testing.T) {
+	fakeNPM(t, `echo "npm error 404 no such thing" >&2; exit 1`)
+	err := npmPack(t.Context(), "thing@1.0.0", t.TempDir())
+	require.ErrorContains(t, err, "npm pack thing@1.0.0: exit status 1")
+	require.ErrorContains(t, err, "npm error 404 no such thing")
+}
+
+func TestNPMPack_CancelKillsTheProcessesOfNPM(t *testing.T) {
+	dir := t.TempDir()
+	ready := filepath.Join(dir, "ready")
+	require.NoError(t, syscall.Mkfifo(ready, 0o600))
+	fakeNPM(t, `/bin/sh -c "echo \$\$ > ready; exec /bin/sleep 600" & wait`)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() { failed <- npmPack(ctx, "thing@1.0.0", dir) }()
+	said, err := os.ReadFile(ready) // returns when the grandchild has written
+	require.NoError(t, err)
+	grandchild := must(strconv.Atoi(strings.TrimSpace(string(said))))
+
+	cancel()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	ends(t, grandchild)
 }

@@ -51,11 +51,9 @@ func fakeCommand(port int, token string) []string {
 // pid asks a fake database for its process id.
 func pid(t *testing.T, s *Server) int {
 	t.Helper()
-	resp, err := post(t.Context(), s.http, s.endpoint, "ListTables", "{}", "")
-	require.NoError(t, err)
+	resp := must(post(t.Context(), s.http, s.endpoint, "ListTables", "{}", ""))
 	_ = resp.Body.Close()
-	n, err := strconv.Atoi(resp.Header.Get("Pid"))
-	require.NoError(t, err)
+	n := must(strconv.Atoi(resp.Header.Get("Pid")))
 	return n
 }
 
@@ -100,8 +98,7 @@ func TestShared_ConcurrentStartsGiveOneDatabase(t *testing.T) {
 	assert.Equal(t, first, pid(t, servers[0]))
 	require.NoError(t, servers[0].Close())
 	ends(t, first)
-	left, err := filepath.Glob(filepath.Join(cfg.cache, "shared", "*.[jn]*"))
-	require.NoError(t, err)
+	left := must(filepath.Glob(filepath.Join(cfg.cache, "shared", "*.[jn]*")))
 	assert.Empty(t, left, "no record of an ended database stays")
 }
 
@@ -111,8 +108,7 @@ func TestSharer(t *testing.T) {
 	if cache == "" {
 		t.Skip("runs only as a child of another test")
 	}
-	server, err := openShared(t.Context(), settings{cache: cache, notify: io.Discard}, fakes, 0)
-	require.NoError(t, err)
+	server := must(openShared(t.Context(), settings{cache: cache, notify: io.Discard}, fakes, 0))
 	fmt.Printf("\nserver %s\n", server.Endpoint())
 	select {}
 }
@@ -122,8 +118,7 @@ func sharer(t *testing.T, cache string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestSharer$", "-test.timeout=0")
 	cmd.Env = append(os.Environ(), "LOCALDB_TEST_SHARER="+cache)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	stdout := must(cmd.StdoutPipe())
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	var said bytes.Buffer
@@ -141,15 +136,13 @@ func TestShared_OutlivesTheProcessThatStartedIt(t *testing.T) {
 	t.Parallel()
 	cfg := sharing(t)
 	starter, endpoint := sharer(t, cfg.cache)
-	server, err := openShared(t.Context(), cfg, fakes, 0)
-	require.NoError(t, err)
+	server := must(openShared(t.Context(), cfg, fakes, 0))
 	require.Equal(t, endpoint, server.Endpoint())
 
 	require.NoError(t, starter.Process.Kill())
 	_ = starter.Wait()
 	database := pid(t, server)
-	third, err := openShared(t.Context(), cfg, fakes, 0)
-	require.NoError(t, err)
+	third := must(openShared(t.Context(), cfg, fakes, 0))
 	require.Equal(t, database, pid(t, third))
 
 	require.NoError(t, server.Close())
@@ -163,8 +156,7 @@ func TestShared_StartsAnotherAfterACrash(t *testing.T) {
 		t.Run(victim, func(t *testing.T) {
 			t.Parallel()
 			cfg := sharing(t)
-			first, err := openShared(t.Context(), cfg, fakes, 0)
-			require.NoError(t, err)
+			first := must(openShared(t.Context(), cfg, fakes, 0))
 			defer func() { assert.NoError(t, first.Close()) }()
 			database := pid(t, first)
 			killed := database
@@ -174,8 +166,7 @@ func TestShared_StartsAnotherAfterACrash(t *testing.T) {
 			require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
 			ends(t, database)
 
-			second, err := openShared(t.Context(), cfg, fakes, 0)
-			require.NoError(t, err)
+			second := must(openShared(t.Context(), cfg, fakes, 0))
 			again := pid(t, second)
 			assert.NotEqual(t, database, again)
 			require.NoError(t, second.Close())
@@ -187,10 +178,8 @@ func TestShared_StartsAnotherAfterACrash(t *testing.T) {
 // parentOf asks ps for the parent of a process.
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "ps", "-o", "ppid=", "-p", strconv.Itoa(pid)).Output()
-	require.NoError(t, err)
-	parent, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	require.NoError(t, err)
+	out := must(exec.CommandContext(t.Context(), "ps", "-o", "ppid=", "-p", strconv.Itoa(pid)).Output())
+	parent := must(strconv.Atoi(strings.TrimSpace(string(out))))
 	return parent
 }
 
@@ -198,14 +187,11 @@ func parentOf(t *testing.T, pid int) int {
 func TestShared_IgnoresARecordOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := sharing(t)
-	g, err := newGroup(cfg, 0)
-	require.NoError(t, err)
-	text, err := json.Marshal(record{Kind: "fake", Endpoint: answering(t, http.StatusOK, `{"TableNames":[]}`), Token: "localdb-x"})
-	require.NoError(t, err)
+	g := must(newGroup(cfg, 0))
+	text := must(json.Marshal(record{Kind: "fake", Endpoint: answering(t, http.StatusOK, `{"TableNames":[]}`), Token: "localdb-x"}))
 	for name, content := range map[string]string{"of a database that is gone": string(text), "that was cut off": `{"Kind":`, "that is empty": ""} {
-		require.NoError(t, os.WriteFile(publicName(g.name), []byte(content), 0o600))
-		server, err := openShared(t.Context(), cfg, fakes, 0)
-		require.NoError(t, err, name)
+		require.NoError(t, os.WriteFile(publicName(g.name), []byte(content), 0o600), name)
+		server := must(openShared(t.Context(), cfg, fakes, 0))
 		database := pid(t, server)
 		require.NoError(t, server.Close())
 		ends(t, database)
@@ -216,9 +202,8 @@ func TestShared_IgnoresARecordOfAnotherDatabase(t *testing.T) {
 func TestBoot_AnotherDatabaseOnThePortIsNotTakenForTheChild(t *testing.T) {
 	t.Parallel()
 	stranger := answering(t, http.StatusOK, `{"TableNames":[]}`)
-	c, err := launch(t.TempDir(), "/bin/sh", "-c", "exec sleep 600")
-	require.NoError(t, err)
-	err = c.ready(t.Context(), &Server{endpoint: stranger, token: "localdb-mine", http: newHTTPClient()})
+	c := must(launch(t.TempDir(), "/bin/sh", "-c", "exec sleep 600"))
+	err := c.ready(t.Context(), &Server{endpoint: stranger, token: "localdb-mine", http: newHTTPClient()})
 	require.ErrorIs(t, err, errStranger)
 	assert.True(t, portTaken(err), "another port is tried")
 	ends(t, c.cmd.Process.Pid)

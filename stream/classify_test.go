@@ -64,17 +64,15 @@ func TestClassify_ByKeyAlone(t *testing.T) {
 
 // Bulb has no sort key and no related items.
 type Bulb struct {
-	_ entity.Key `name:"Bulb" table:"bulbs" pk:"$#{id}"`
-
-	ID string `dynamodbav:"id"`
+	_  entity.Key `name:"Bulb" table:"bulbs" pk:"$#{id}"`
+	ID string     `dynamodbav:"id"`
 }
 
 // Blob has a key of bytes.
 type Blob struct {
-	_ entity.Key `name:"Blob" table:"blobs" pk:"id" sk:"n"`
-
-	ID []byte `dynamodbav:"id"`
-	N  int    `dynamodbav:"n"`
+	_  entity.Key `name:"Blob" table:"blobs" pk:"id" sk:"n"`
+	ID []byte     `dynamodbav:"id"`
+	N  int        `dynamodbav:"n"`
 }
 
 func TestClassify_IgnoresKeysOfAnotherShape(t *testing.T) {
@@ -99,11 +97,10 @@ func TestClassify_IgnoresKeysOfAnotherShape(t *testing.T) {
 
 // Badge is verbatim and leaves sentinels in its table.
 type Badge struct {
-	_ entity.Key        `name:"Badge" pk:"pk={id}" sk:"sk=b"`
-	_ unique.Constraint `name:"code" fields:"code"`
-
-	ID   string `dynamodbav:"id"`
-	Code string `dynamodbav:"code,omitempty" entity:"secret"`
+	_    entity.Key        `name:"Badge" pk:"pk={id}" sk:"sk=b"`
+	_    unique.Constraint `name:"code" fields:"code"`
+	ID   string            `dynamodbav:"id"`
+	Code string            `dynamodbav:"code,omitempty" entity:"secret"`
 }
 
 func TestClassify_VerbatimEntityWithSentinelsNeedsAnImage(t *testing.T) {
@@ -123,9 +120,8 @@ func TestClassify_VerbatimEntityWithSentinelsNeedsAnImage(t *testing.T) {
 
 // Card has a secret in its key.
 type Card struct {
-	_ entity.Key `name:"Card" table:"cards" pk:"$#{pin}" sk:"$"`
-
-	PIN string `dynamodbav:"pin" entity:"secret"`
+	_   entity.Key `name:"Card" table:"cards" pk:"$#{pin}" sk:"$"`
+	PIN string     `dynamodbav:"pin" entity:"secret"`
 }
 
 func TestOf_ErrorsHideSecretKeys(t *testing.T) {
@@ -260,9 +256,8 @@ func TestClassify_VerbatimEntitiesByKindAttribute(t *testing.T) {
 
 // Plate is verbatim, and has no attribute that shows its kind.
 type Plate struct {
-	_ entity.Key `name:"Plate" pk:"pk={id}" sk:"sk=x"`
-
-	ID string `dynamodbav:"id"`
+	_  entity.Key `name:"Plate" pk:"pk={id}" sk:"sk=x"`
+	ID string     `dynamodbav:"id"`
 }
 
 func TestClassify_ComparesTableARNs(t *testing.T) {
@@ -297,23 +292,21 @@ func TestClassify_ComparesTableARNs(t *testing.T) {
 
 // Room is an entity as effect-dynamodb stores it: its items do not mark their related items.
 type Room struct {
-	_ entity.Key           `name:"Room" pk:"$#id_{id}" sk:"$"`
-	_ versioned.Retain     ``
-	_ lifecycle.SoftDelete `ttl:"30d"`
-
-	ID      string `dynamodbav:"id"`
-	Name    string `dynamodbav:"name,omitempty"`
-	Version int64  `dynamodbav:"version" entity:"version"`
+	_       entity.Key           `name:"Room" pk:"$#id_{id}" sk:"$"`
+	_       versioned.Retain     ``
+	_       lifecycle.SoftDelete `ttl:"30d"`
+	ID      string               `dynamodbav:"id"`
+	Name    string               `dynamodbav:"name,omitempty"`
+	Version int64                `dynamodbav:"version" entity:"version"`
 }
 
 // Signal is a series in such a table.
 type Signal struct {
-	_ entity.Key        `name:"Signal" pk:"$#device_{device}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" late:"record"`
-
-	Device string    `dynamodbav:"device"`
-	At     time.Time `dynamodbav:"at"`
-	Level  *int      `dynamodbav:"level,omitempty" entity:"append"`
+	_      entity.Key        `name:"Signal" pk:"$#device_{device}" sk:"$"`
+	_      timeseries.Events `orderBy:"at" late:"record"`
+	Device string            `dynamodbav:"device"`
+	At     time.Time         `dynamodbav:"at"`
+	Level  *int              `dynamodbav:"level,omitempty" entity:"append"`
 }
 
 func interop(t *testing.T) *lab {
@@ -328,7 +321,7 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	s := store[Room](l)
 	l.create()
 	bin, key := entity.Must(lifecycle.Of(s)), Room{ID: "R1"}
-	require.NoError(t, second(s.Create(l.Ctx, Room{ID: "R1", Name: "a"})))
+	require.NoError(t, dbtest.ErrorOf(s.Create(l.Ctx, Room{ID: "R1", Name: "a"})))
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created)
@@ -345,7 +338,7 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 
 	l.Clock.Move(time.Second)
-	require.NoError(t, second(bin.Restore(l.Ctx, key)))
+	require.NoError(t, dbtest.ErrorOf(bin.Restore(l.Ctx, key)))
 	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created, "nothing marks a restored item there")

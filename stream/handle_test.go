@@ -232,7 +232,9 @@ func TestReader_LatestDoesNotDependOnAClock(t *testing.T) {
 					return p.start()
 				}
 				p := start()
-				eventually(t, "a read of each", func() bool { return text(l.shardItem("1")["token"]) != "" && text(l.shardItem("2")["token"]) != "" })
+				eventually(t, "a read of each", func() bool {
+					return dbtest.Text(l.shardItem("1")["token"]) != "" && dbtest.Text(l.shardItem("2")["token"]) != ""
+				})
 				require.Empty(t, p.end())
 				b.do(func() {
 					if expired {
@@ -254,11 +256,10 @@ func TestReader_LatestDoesNotDependOnAClock(t *testing.T) {
 
 // Named is an entity whose name looks like that of what readers store.
 type Named struct {
-	_ entity.Key `name:"StreamReader-jobs" pk:"$#{id}" sk:"$#{stream}#{shard}"`
-
-	ID     string `dynamodbav:"id"`
-	Stream string `dynamodbav:"stream"`
-	Shard  string `dynamodbav:"shard"`
+	_      entity.Key `name:"StreamReader-jobs" pk:"$#{id}" sk:"$#{stream}#{shard}"`
+	ID     string     `dynamodbav:"id"`
+	Stream string     `dynamodbav:"stream"`
+	Shard  string     `dynamodbav:"shard"`
 }
 
 // Readers pass over their checkpoints and those of other readers, by a mark that no declaration can have, and give all else to the program. Without a
@@ -285,7 +286,7 @@ func TestReader_PassesOverNothingButCheckpoints(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						for _, record := range e.Records {
-							seen[name+" "+text(record.Keys["pk"])]++
+							seen[name+" "+dbtest.Text(record.Keys["pk"])]++
 						}
 						return stream.Response{}, nil
 					})

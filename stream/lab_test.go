@@ -132,9 +132,6 @@ func steps[T any](t *testing.T, l *lab, s entity.Source[T], list []step) {
 	}
 }
 
-// second is the error of a verb that returns an item too.
-func second[T any](_ T, err error) error { return err }
-
 // shown describes what a view shows of a change: its kind, or "?" if unknown, with + for the new image and - for
 // the old one.
 func shown[T any](t *testing.T, s entity.Source[T], records []stream.Record) []string {
@@ -179,92 +176,83 @@ type attributes = dbtest.Item
 
 // Team has no feature but a version.
 type Team struct {
-	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
-
-	ID      string    `dynamodbav:"id"`
-	Name    string    `dynamodbav:"name,omitempty"`
-	Seen    time.Time `dynamodbav:"seen,omitempty"`
-	Version int64     `dynamodbav:"version" entity:"version"`
+	_       entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
+	ID      string     `dynamodbav:"id"`
+	Name    string     `dynamodbav:"name,omitempty"`
+	Seen    time.Time  `dynamodbav:"seen,omitempty"`
+	Version int64      `dynamodbav:"version" entity:"version"`
 }
 
 // Person has every kind of related item but events.
 type Person struct {
-	_ entity.Key           `name:"Person" pk:"$#{id}" sk:"$"`
-	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
-	_ versioned.Retain     `ttl:"90d"`
-	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
-	_ unique.Constraint    `name:"email" fields:"email"`
-
-	ID        string    `dynamodbav:"id"`
-	Email     string    `dynamodbav:"email,omitempty"`
-	Team      string    `dynamodbav:"team,omitempty"`
-	Seen      time.Time `dynamodbav:"seen,omitempty"`
-	Version   int64     `dynamodbav:"version" entity:"version"`
-	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+	_         entity.Key           `name:"Person" pk:"$#{id}" sk:"$"`
+	_         entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
+	_         versioned.Retain     `ttl:"90d"`
+	_         lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_         unique.Constraint    `name:"email" fields:"email"`
+	ID        string               `dynamodbav:"id"`
+	Email     string               `dynamodbav:"email,omitempty"`
+	Team      string               `dynamodbav:"team,omitempty"`
+	Seen      time.Time            `dynamodbav:"seen,omitempty"`
+	Version   int64                `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time            `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
 // Note is deleted softly, frees its value and keeps no history.
 type Note struct {
-	_ entity.Key           `name:"Note" pk:"$#{owner}" sk:"$#{id}"`
-	_ lifecycle.SoftDelete `unique:"free"`
-	_ unique.Constraint    `name:"title" fields:"title"`
-
-	Owner     string    `dynamodbav:"owner"`
-	ID        string    `dynamodbav:"id"`
-	Title     string    `dynamodbav:"title,omitempty"`
-	DeletedAt time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=ms"`
+	_         entity.Key           `name:"Note" pk:"$#{owner}" sk:"$#{id}"`
+	_         lifecycle.SoftDelete `unique:"free"`
+	_         unique.Constraint    `name:"title" fields:"title"`
+	Owner     string               `dynamodbav:"owner"`
+	ID        string               `dynamodbav:"id"`
+	Title     string               `dynamodbav:"title,omitempty"`
+	DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=ms"`
 }
 
 // Ledger keeps a history and is deleted for good.
 type Ledger struct {
-	_ entity.Key       `name:"Ledger" pk:"$#{id}" sk:"$"`
-	_ versioned.Retain ``
-
-	ID      string `dynamodbav:"id"`
-	Balance int    `dynamodbav:"balance"`
-	Version int64  `dynamodbav:"version" entity:"version"`
+	_       entity.Key       `name:"Ledger" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain ``
+	ID      string           `dynamodbav:"id"`
+	Balance int              `dynamodbav:"balance"`
+	Version int64            `dynamodbav:"version" entity:"version"`
 }
 
 // Reading is a series; what stands in its table is named otherwise than its fields.
 type Reading struct {
-	_ entity.Key        `name:"Reading" pk:"$#{dev}" sk:"$#{chan}"`
-	_ timeseries.Events `orderBy:"ts" ttl:"7d" late:"record"`
-
-	Device  string    `dynamodbav:"dev"`
-	Channel string    `dynamodbav:"chan"`
-	At      time.Time `dynamodbav:"ts" entity:"time=ms"`
-	Celsius *float64  `dynamodbav:"c,omitempty" entity:"append"`
-	Door    *bool     `dynamodbav:"d,omitempty" entity:"append"`
-	Account string    `dynamodbav:"acc,omitempty"`
-	Since   time.Time `dynamodbav:"since" entity:"created_at,time=unix"`
+	_       entity.Key        `name:"Reading" pk:"$#{dev}" sk:"$#{chan}"`
+	_       timeseries.Events `orderBy:"ts" ttl:"7d" late:"record"`
+	Device  string            `dynamodbav:"dev"`
+	Channel string            `dynamodbav:"chan"`
+	At      time.Time         `dynamodbav:"ts" entity:"time=ms"`
+	Celsius *float64          `dynamodbav:"c,omitempty" entity:"append"`
+	Door    *bool             `dynamodbav:"d,omitempty" entity:"append"`
+	Account string            `dynamodbav:"acc,omitempty"`
+	Since   time.Time         `dynamodbav:"since" entity:"created_at,time=unix"`
 }
 
 // Car and Bike share a table by their kind; a car's plate is unique.
 type Car struct {
-	_ entity.Key        `name:"Car" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=car"`
-	_ unique.Constraint `name:"plate" fields:"plate"`
-
-	ID    string `dynamodbav:"id"`
-	Plate string `dynamodbav:"plate,omitempty"`
+	_     entity.Key        `name:"Car" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=car"`
+	_     unique.Constraint `name:"plate" fields:"plate"`
+	ID    string            `dynamodbav:"id"`
+	Plate string            `dynamodbav:"plate,omitempty"`
 }
 
 // Bike shares the table of Car.
 type Bike struct {
-	_ entity.Key `name:"Bike" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=bike"`
-
-	ID    string `dynamodbav:"id"`
-	Gears int    `dynamodbav:"gears"`
+	_     entity.Key `name:"Bike" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=bike"`
+	ID    string     `dynamodbav:"id"`
+	Gears int        `dynamodbav:"gears"`
 }
 
 // Lamp is a `$` entity in the table of Car and Bike.
 type Lamp struct {
-	_ entity.Key `name:"Lamp" table:"garage" pk:"$#{id}" sk:"$"`
-
-	ID string `dynamodbav:"id"`
+	_  entity.Key `name:"Lamp" table:"garage" pk:"$#{id}" sk:"$"`
+	ID string     `dynamodbav:"id"`
 }
 
-// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
-// one after the other, and compares what they print with what they say at their end.
+// Examples that need a database have no output that go test would compare, since there may be none. This test compares it.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
 	client, table = localdb.Test(t)
 	t.Cleanup(func() { client, table = nil, "app" })

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -20,49 +21,13 @@ import (
 )
 
 // lambdaEvent is an event as Lambda sends it, with a value of every type.
-const lambdaEvent = `{
-  "Records": [
-    {
-      "eventID": "c4ca4238a0b923820dcc509a6f75849b",
-      "eventName": "INSERT",
-      "eventVersion": "1.1",
-      "eventSource": "aws:dynamodb",
-      "awsRegion": "eu-west-1",
-      "dynamodb": {
-        "ApproximateCreationDateTime": 1479499740.25,
-        "Keys": {"pk": {"S": "$app#v1#thing#1"}, "sk": {"S": "$app#v1#thing"}},
-        "NewImage": {
-          "pk": {"S": "$app#v1#thing#1"}, "sk": {"S": "$app#v1#thing"}, "__edd_e__": {"S": "Thing"}, "_w": {"S": "w"},
-          "id": {"S": "1"}, "n": {"N": "12345678901234567890123456789012345678"}, "f": {"N": "1.5E+3"}, "raw": {"B": "AAECgP8="},
-          "tags": {"SS": ["a", "b"]}, "nums": {"NS": ["1", "2.5"]}, "blobs": {"BS": ["AA==", "/w=="]},
-          "on": {"BOOL": true}, "none": {"NULL": true}, "deep": {"M": {"list": {"L": [{"S": ""}, {"M": {}}, {"L": []}, {"B": ""}]}}},
-          "at": {"S": "2026-04-22T12:00:00.123456789Z"}
-        },
-        "SequenceNumber": "4421584500000000017450439091",
-        "SizeBytes": 26,
-        "StreamViewType": "NEW_AND_OLD_IMAGES"
-      },
-      "eventSourceARN": "arn:aws:dynamodb:eu-west-1:123456789012:table/app/stream/2015-06-27T00:48:05.899"
-    },
-    {
-      "eventID": "c81e728d9d4c2f636f067f89cc14862c",
-      "eventName": "REMOVE",
-      "userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"},
-      "dynamodb": {
-        "ApproximateCreationDateTime": 1.47949974E9,
-        "Keys": {"pk": {"S": "$app#v1#thing#2"}, "sk": {"S": "$app#v1#thing"}},
-        "OldImage": {"pk": {"S": "$app#v1#thing#2"}, "sk": {"S": "$app#v1#thing"}, "__edd_e__": {"S": "Thing"}, "id": {"S": "2"}},
-        "SequenceNumber": "4421584500000000017450439092",
-        "StreamViewType": "NEW_AND_OLD_IMAGES"
-      }
-    }
-  ]
-}`
+//
+//go:embed testdata/lambda.json
+var lambdaEvent string
 
 // Thing has a field of every type of DynamoDB, under other names than the struct's.
 type Thing struct {
-	_ entity.Key `name:"Thing" pk:"$#{id}" sk:"$"`
-
+	_       entity.Key     `name:"Thing" pk:"$#{id}" sk:"$"`
 	ID      string         `dynamodbav:"id"`
 	Float   float64        `dynamodbav:"f"`
 	Raw     []byte         `dynamodbav:"raw"`

@@ -233,35 +233,22 @@ func isLate(t *testing.T, b *brook, x *brookShard, late time.Duration) {
 	require.Equal(t, map[string]time.Duration{"u-1": 0, "t-1": 0, "t-2": late, "t-3": late, "t-4": late, "t-5": late, "t-6": late}, at)
 }
 
-// tracer keeps the calls with their names.
-type tracer struct {
-	mu   sync.Mutex
-	ends []entity.Report
-}
-
-func (r *tracer) Start(ctx context.Context, _ entity.Call) context.Context { return ctx }
-func (r *tracer) Request(context.Context, entity.Attempt)                  {}
-func (r *tracer) End(_ context.Context, report entity.Report) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ends = append(r.ends, report)
-}
-
 // A tracer gets what the reader asks the stream, how many records came, and what was throttled.
 func TestReader_IsTraced(t *testing.T) {
 	t.Parallel()
 	bubble(t, "", func(t *testing.T, b *brook, x *brookShard) {
 		x.closed, b.off, b.page = true, true, 3
 		b.fails = []error{nil, nil, &streamtypes.LimitExceededException{}}
-		seen := &tracer{}
-		db := entity.Must(entity.Open(b, entity.Config{Table: "app", Tracer: seen}))
+		var ends []entity.Report
+		note := dbtest.Observer(func(r entity.Report) { b.do(func() { ends = append(ends, r) }) })
+		db := entity.Must(entity.Open(b, entity.Config{Table: "app", Tracer: note}))
 		r := stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app"})
 		require.ErrorIs(t, r.Run(t.Context(), stream.On(entity.Must(entity.New[Team](db)), pass)), stream.ErrNoStream)
-		require.Len(t, seen.ends, 3)
-		discovered, read := seen.ends[0], seen.ends[1]
+		require.Len(t, ends, 3)
+		discovered, read := ends[0], ends[1]
 		require.Equal(t, []any{"ReadStream", "app", 2}, []any{discovered.Verb, discovered.Table, discovered.Requests})
 		require.Equal(t, []any{"ReadStream", "app", 3, 1, 3}, []any{read.Verb, read.Table, read.Requests, read.Attempts.Throttled, read.Returned})
-		require.Error(t, seen.ends[2].Err)
+		require.Error(t, ends[2].Err)
 	})
 }
 
@@ -436,11 +423,9 @@ func TestReader_GoesOnIfTheLeaseIsLostWhileParking(t *testing.T) {
 		done <- old.reader.Run(ctx, stream.On(entity.Must(entity.New[Team](old.db)), func(context.Context, stream.Change[Team]) error { return errors.New("bad") }))
 	}()
 	<-parking
-	old.wire.Inject(func(r faults.Request) faults.Fault { // or it could take the lease again
-		if r.Operation == "UpdateItem" {
-			return faults.Throttle
-		}
-		return faults.None
+	// Or it could take the lease again.
+	old.wire.Inject(func(r faults.Request) faults.Fault {
+		return map[string]faults.Fault{"UpdateItem": faults.Throttle}[r.Operation]
 	})
 	l.Clock.Move(31 * time.Second)
 	fresh := l.process(t, b, stream.ReaderOptions{}).start()

@@ -135,13 +135,6 @@ func (l *lab) shardItem(shard string) dbtest.Item {
 	return nil
 }
 
-func text(av types.AttributeValue) string {
-	if s, ok := av.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
 func brookLab(t *testing.T) (*lab, *brook) {
 	t.Helper()
 	dbtest.Parallel(t)
@@ -164,8 +157,8 @@ func TestReader_GoesOnWhereItWasStopped(t *testing.T) {
 	p.start()
 	require.NoError(t, <-p.done)
 	require.Equal(t, []string{"t-1", "t-2", "t-3"}, p.seen)
-	require.Equal(t, "3", text(l.shardItem("a")["sequence"]))
-	require.Empty(t, text(l.shardItem("a")["token"]))
+	require.Equal(t, "3", dbtest.Text(l.shardItem("a")["sequence"]))
+	require.Empty(t, dbtest.Text(l.shardItem("a")["token"]))
 	next := l.process(t, b, stream.ReaderOptions{}).start()
 	eventually(t, "the rest", next.has("t-5"))
 	require.Equal(t, []string{"t-4", "t-5"}, next.end())
@@ -194,11 +187,11 @@ func TestReader_AnotherTakesOverFromOneThatHangs(t *testing.T) {
 	require.Empty(t, fresh.seen, "while the lease lasts")
 	l.Clock.Move(31 * time.Second)
 	eventually(t, "the other goes on", fresh.has("t-6"))
-	eventually(t, "it saves how far it came", func() bool { return text(l.shardItem("a")["sequence"]) == "6" })
+	eventually(t, "it saves how far it came", func() bool { return dbtest.Text(l.shardItem("a")["sequence"]) == "6" })
 	require.Equal(t, []string{"t-3", "t-4", "t-5", "t-6"}, fresh.seen)
 	close(wake)
 	eventually(t, "the one that hung knows that it has lost", func() bool { return old.wire.Count("Query") > 5 })
-	require.Equal(t, "6", text(l.shardItem("a")["sequence"]))
+	require.Equal(t, "6", dbtest.Text(l.shardItem("a")["sequence"]))
 	b.do(func() { b.shards[0].add(time.Now(), "t-7") })
 	eventually(t, "only one goes on", func() bool { return old.has("t-7")() || fresh.has("t-7")() })
 	require.Subset(t, []string{"t-1", "t-2", "t-3", "t-4"}, old.end())
@@ -220,7 +213,7 @@ func TestReader_DoesNotBringBackWhatIsGone(t *testing.T) {
 	<-hangs
 	l.Clock.Move(31 * time.Second)
 	fresh := l.process(t, b, stream.ReaderOptions{}).start()
-	eventually(t, "the other reads the shard", func() bool { return fresh.has("t-1c")() && text(l.shardItem("a")["token"]) == "" })
+	eventually(t, "the other reads the shard", func() bool { return fresh.has("t-1c")() && dbtest.Text(l.shardItem("a")["token"]) == "" })
 	b.do(func() { b.shards[0].gone = true; b.shard("b", "a", time.Now(), "t-2") })
 	eventually(t, "its child is read", func() bool { return fresh.has("t-2")() || old.has("t-2")() })
 	l.Clock.Move(25 * time.Hour) // before, an answer may have left it out
@@ -265,10 +258,10 @@ func TestReader_GoesOnAfterAFaultOfEachRequest(t *testing.T) {
 			eventually(t, fmt.Sprintf("%v of request %d", fault, n), p.has("a-4"))
 			requireInOrder(t, p.end())
 			done := slices.DeleteFunc(l.Items(), func(it dbtest.Item) bool {
-				return text(it["reader"]) != fmt.Sprintf("r%d-%v", n, fault) || text(it["shard"]) != "1"
+				return dbtest.Text(it["reader"]) != fmt.Sprintf("r%d-%v", n, fault) || dbtest.Text(it["shard"]) != "1"
 			})
 			require.Len(t, done, 1)
-			require.Equal(t, "2", text(done[0]["sequence"]), "%v of request %d", fault, n)
+			require.Equal(t, "2", dbtest.Text(done[0]["sequence"]), "%v of request %d", fault, n)
 			total = max(total, len(p.wire.Requests()))
 			if n == 0 {
 				require.Equal(t, []string{"a-0", "a-1", "a-2", "a-3", "a-4"}, p.seen)
@@ -301,7 +294,9 @@ func TestReader_ReportsWhatWasRemovedWhileNothingRead(t *testing.T) {
 			p := l.process(t, b, stream.ReaderOptions{}).start()
 			eventually(t, "the first record", p.has("t-1"))
 			if c.finished {
-				eventually(t, "the end", func() bool { return text(l.shardItem("0")["sequence"]) == "1" && text(l.shardItem("0")["token"]) == "" })
+				eventually(t, "the end", func() bool {
+					return dbtest.Text(l.shardItem("0")["sequence"]) == "1" && dbtest.Text(l.shardItem("0")["token"]) == ""
+				})
 			}
 			require.Equal(t, []string{"t-1"}, p.end())
 			l.Clock.Move(c.away)
@@ -416,7 +411,10 @@ func TestReader_DoesNotReadItsOwnCheckpoints(t *testing.T) {
 	p.done = make(chan error, 1)
 	go func() {
 		p.done <- p.reader.Run(ctx, stream.On(teams, func(context.Context, stream.Change[Team]) error { p.note("team"); return nil }),
-			stream.OnUnrouted(func(_ context.Context, r stream.Record) error { p.note("unrouted " + text(r.Keys["pk"])); return nil }))
+			stream.OnUnrouted(func(_ context.Context, r stream.Record) error {
+				p.note("unrouted " + dbtest.Text(r.Keys["pk"]))
+				return nil
+			}))
 	}()
 	l.OK(teams.Create(l.Ctx, Team{ID: "t-1"}))
 	eventually(t, "the change", p.has("team"))

@@ -151,9 +151,9 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	w.seed(tick(0, 1), tick(5, 1))
 	before := w.partition(devicePK)
 	for ev, want := range map[int]timeseries.Reason{4: timeseries.Older, 5: timeseries.Duplicate} {
-		w.Wire.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(faults.Nth(1, faults.Late))
 		require.Equal(t, want, entity.Must(w.series.Append(w.Ctx, tick(ev, 1))).Reason)
-		w.Wire.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(faults.Nth(1, faults.Late))
 		rs := entity.Must(w.series.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)}))
 		require.Equal(t, want, rs[0].Reason)
 	}
@@ -177,7 +177,7 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 		},
 	} {
 		account("b")
-		w.Wire.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(faults.Nth(1, faults.Late))
 		rs, err := write()
 		w.Wire.Inject(nil)
 		require.ErrorIs(t, err, entity.ErrConditionFailed)
@@ -189,32 +189,22 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 	}
 }
 
-// Probe has a clock that is not trusted.
-type Probe struct {
-	_ entity.Key        `name:"Probe" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" maxAhead:"1h"`
-
-	ID string    `dynamodbav:"id"`
-	At time.Time `dynamodbav:"at"`
-	V  int       `dynamodbav:"v" entity:"append"`
-}
-
 func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) {
-	w := open[Probe](t)
+	w := open[Stamped](t)
 	now := w.Clock.Now()
 	limit := now.Add(time.Hour)
-	tooFar := Probe{ID: "p", At: limit.Add(time.Nanosecond)}
+	tooFar := Stamped{ID: "p", At: limit.Add(time.Nanosecond)}
 
 	require.Equal(t, "EDD-9113", dbtest.InputCode(dbtest.ErrorOf(w.series.Append(w.Ctx, tooFar))))
-	rs, err := w.series.AppendAll(w.Ctx, []Probe{{ID: "p", At: now}, tooFar})
+	rs, err := w.series.AppendAll(w.Ctx, []Stamped{{ID: "p", At: now}, tooFar})
 	require.Equal(t, "EDD-9113", dbtest.InputCode(err))
 	require.Zero(t, rs[0], "one mistake stops the batch")
 	op := w.series.Op().Append(tooFar)
 	require.Equal(t, "EDD-9113", dbtest.InputCode(entity.FailureOf(w.DB.Transact(w.Ctx, op), op)))
 	require.Empty(t, w.Wire.Requests())
 
-	require.True(t, w.append(Probe{ID: "p", At: now}).Applied)
-	require.True(t, w.append(Probe{ID: "p", At: limit}).Applied)
+	require.True(t, w.append(Stamped{ID: "p", At: now}).Applied)
+	require.True(t, w.append(Stamped{ID: "p", At: limit}).Applied)
 }
 
 // lag makes a stored event newer than the current item, which no append does: the event was written by hand, or current
@@ -339,10 +329,9 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 	}
 }
 
-// everyFault is what can happen to one request, before or after it was applied. TestFaults of tests/proof gives each to every request of appends.
+// everyFault is what can happen to one request, before or after it was applied. TestFaults of tests/proof gives each to every request of
+// appends and removals.
 var everyFault = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost}
-
-func nthOf(n int, f faults.Fault) func(faults.Request) faults.Fault { return faults.Nth(n, f) }
 
 const (
 	meterPK = "$app#v1#meter#m-1"

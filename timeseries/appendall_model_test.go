@@ -60,15 +60,6 @@ func (m *model) age(now time.Time) {
 	}
 }
 
-func (m *model) clone() *model {
-	c := newModel(m.record, m.ttl)
-	for at, f := range m.history {
-		c.history[at] = f
-	}
-	c.current = m.current
-	return c
-}
-
 // verdict is what the model says of an event.
 type verdict struct {
 	reason timeseries.Reason // "": applied
@@ -233,12 +224,12 @@ func agree[T any](t *testing.T, as mapping[T]) {
 			same(rt, w, as, id, m)
 		}
 		send("first", facts(12, 12, as.record).Draw(rt, "first"))
-		before, image := m.clone(), w.Item(fmt.Sprintf(as.pk, id), as.sk)
+		before, image := m.current, w.Item(fmt.Sprintf(as.pk, id), as.sk)
 		send("second", facts(12, 20, as.record).Draw(rt, "second"))
 		switch pk := fmt.Sprintf(as.pk, id); rapid.SampledFrom([]string{"as it is", "lags", "gone"}).Draw(rt, "current") {
 		case "lags": // no append does that: it was restored from a backup, or an event was written by hand
 			if image != nil {
-				m.current = before.current
+				m.current = before
 				w.restore(pk, as.sk, image)
 			}
 		case "gone":
@@ -265,10 +256,7 @@ func (w *lab[T]) lapse(t *rapid.T, id string) {
 
 // compare appends a batch, or one event alone, and compares the results with the model's.
 func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verdict, batch []fact) {
-	evs := make([]T, len(batch))
-	for i, f := range batch {
-		evs[i] = as.event(id, f)
-	}
+	evs := each(batch, func(f fact) T { return as.event(id, f) })
 	var rs []timeseries.Result[T]
 	var err error
 	if len(evs) == 1 && rapid.Bool().Draw(t, "alone") {

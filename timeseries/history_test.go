@@ -60,9 +60,9 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 	} {
 		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(w.series.History(c.key, c.opts...).Collect(w.Ctx))), name)
 	}
-	channels := declare[Channel](t, w.DB)
-	for field, half := range map[string]Channel{"Stream": {Channel: "c-1"}, "Channel": {Stream: "status"}} {
-		dbtest.RequireInput(t, dbtest.ErrorOf(channels.History(half).Collect(w.Ctx)), "EDD-9101", field)
+	singles := declare[Single](t, w.DB)
+	for field, half := range map[string]Gauged{"Gauged.Stream": {ID: "g-1"}, "Gauged.ID": {Stream: "s"}} {
+		dbtest.RequireInput(t, dbtest.ErrorOf(singles.History(Single{Gauged: half}).Collect(w.Ctx)), "EDD-9101", field)
 	}
 	require.Empty(t, w.Wire.Requests())
 }
@@ -88,7 +88,7 @@ func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
 		ev := entity.Must(w.series.At(w.Ctx, device, at(minute)))
 		require.Equal(t, tick(want, want), ev)
 		require.Equal(t, []string{"Query"}, w.operations())
-		require.Equal(t, true, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
+		require.Contains(t, string(w.Wire.Requests()[0].Body), `"ConsistentRead":true`)
 	}
 	ev := entity.Must(w.series.At(w.Ctx, device, at(5).Add(-1)))
 	require.Equal(t, at(0), ev.Timestamp)
@@ -149,14 +149,9 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 		"between, behind the 9999th": entity.Between(f, time.Date(10005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10006, 1, 1, 0, 0, 0, 0, time.UTC)),
 	} {
 		q := w.series.History(key, cond)
-		got, err := q.Collect(w.Ctx)
-		require.NoError(t, err, name)
-		require.Empty(t, got, name)
-		count, err := q.Count(w.Ctx)
-		require.NoError(t, err, name)
-		require.Zero(t, count, name)
-		page, err := q.Page(w.Ctx, "")
-		require.NoError(t, err, name)
+		require.Empty(t, entity.Must(q.Collect(w.Ctx)), name)
+		require.Zero(t, entity.Must(q.Count(w.Ctx)), name)
+		page := entity.Must(q.Page(w.Ctx, ""))
 		require.Empty(t, page.Items, name)
 		require.Empty(t, page.Next, name)
 		require.ErrorIs(t, dbtest.ErrorOf(q.First(w.Ctx)), entity.ErrNotFound, name)
@@ -330,19 +325,12 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 
 func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	w, room := open[Journal](t), 1024-len("$app#v1#journal#e#")
-	long := make([]byte, room+1)
-	for i := range long {
-		long[i] = 'z'
-	}
-	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, entry(string(long), "x"))), entity.ErrTooLarge)
-	require.ErrorIs(t, dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})), entity.ErrTooLarge)
-	escaped := make([]byte, room/3+1) // each is three bytes in the key
-	for i := range escaped {
-		escaped[i] = '#'
-	}
-	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, entry(string(escaped), "x"))), entity.ErrTooLarge)
+	long, escaped := strings.Repeat("z", room+1), strings.Repeat("#", room/3+1) // each is three bytes in the key
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, entry(long, "x"))), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(long, "x")})), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.series.Append(w.Ctx, entry(escaped, "x"))), entity.ErrTooLarge)
 	require.Empty(t, w.Wire.Requests())
-	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
+	require.True(t, w.append(entry(long[1:], "x")).Applied)
 }
 
 func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
@@ -356,16 +344,14 @@ func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 			w.ChangeItem(devicePK, deviceSK, item{"timestamp": stored})
 			before := w.partition(devicePK)
 
-			var misfit *entity.DecodeError
 			r, err := w.series.Append(w.Ctx, tick(1, 1))
-			require.ErrorAs(t, err, &misfit)
-			require.Equal(t, "timestamp", misfit.Attr)
+			require.Equal(t, "timestamp", dbtest.As[*entity.DecodeError](t, err).Attr)
 			require.Zero(t, r)
 			rs, err := w.series.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
-			require.ErrorAs(t, err, &misfit)
+			dbtest.As[*entity.DecodeError](t, err)
 			require.Zero(t, rs[0])
 			require.Zero(t, rs[1])
-			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.series.Op().Append(tick(1, 1))), &misfit)
+			dbtest.As[*entity.DecodeError](t, w.DB.Transact(w.Ctx, w.series.Op().Append(tick(1, 1))))
 			require.Equal(t, before, w.partition(devicePK))
 		})
 	}
@@ -438,13 +424,10 @@ func lists[T gauges](t *testing.T, value func() *int) {
 		check("in segments", entity.Must(w.series.List(entity.Consistent(), entity.Segments(3)).Collect(w.Ctx)), live)
 		require.Equal(rt, len(live), entity.Must(w.series.List(entity.Consistent()).Count(w.Ctx)))
 		var paged []T
-		for cursor, limit := "", rapid.IntRange(1, 4).Draw(rt, "limit"); ; {
-			p := entity.Must(w.series.List(entity.Consistent(), entity.Limit(limit)).Page(w.Ctx, cursor))
-			require.LessOrEqual(rt, len(p.Items), limit)
-			paged = append(paged, p.Items...)
-			if cursor = p.Next; cursor == "" {
-				break
-			}
+		limit := rapid.IntRange(1, 4).Draw(rt, "limit")
+		for _, page := range dbtest.Pages(t, w.series.List(entity.Consistent(), entity.Limit(limit))) {
+			require.LessOrEqual(rt, len(page), limit)
+			paged = append(paged, page...)
 		}
 		check("in pages", paged, live)
 		if alone || both {

@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,36 +10,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // Charge is a series whose events have an id.
 type Charge struct {
-	_ entity.Key        `name:"Charge" pk:"$#{account}" sk:"$"`
-	_ entity.GSI        `name:"latest" index:"gsi1" pk:"$" sk:"$#{at}#{event}"`
-	_ timeseries.Events `orderBy:"at" id:"event" late:"record"`
-
-	Account string    `dynamodbav:"account"`
-	At      time.Time `dynamodbav:"at" entity:"time=s"`
-	Event   string    `dynamodbav:"event"`
-	Cents   int       `dynamodbav:"cents" entity:"append"`
-	Note    *string   `dynamodbav:"note,omitempty" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Charge" pk:"$#{account}" sk:"$"`
+	_       entity.GSI        `name:"latest" index:"gsi1" pk:"$" sk:"$#{at}#{event}"`
+	_       timeseries.Events `orderBy:"at" id:"event" late:"record"`
+	Account string            `dynamodbav:"account"`
+	At      time.Time         `dynamodbav:"at" entity:"time=s"`
+	Event   string            `dynamodbav:"event"`
+	Cents   int               `dynamodbav:"cents" entity:"append"`
+	Note    *string           `dynamodbav:"note,omitempty" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 // Step is a series in several partitions, ordered by a text and a number.
 type Step struct {
-	_ entity.Key        `name:"Step" pk:"$#{run}" sk:"$#{part}"`
-	_ timeseries.Events `orderBy:"phase" id:"n" late:"record" shards:"3"`
-
-	Run   string  `dynamodbav:"run"`
-	Part  string  `dynamodbav:"part"`
-	Phase string  `dynamodbav:"phase"`
-	N     int     `dynamodbav:"n" entity:"zero"`
-	Value int     `dynamodbav:"value" entity:"append"`
-	Note  *string `dynamodbav:"note,omitempty" entity:"append"`
+	_     entity.Key        `name:"Step" pk:"$#{run}" sk:"$#{part}"`
+	_     timeseries.Events `orderBy:"phase" id:"n" late:"record" shards:"3"`
+	Run   string            `dynamodbav:"run"`
+	Part  string            `dynamodbav:"part"`
+	Phase string            `dynamodbav:"phase"`
+	N     int               `dynamodbav:"n" entity:"zero"`
+	Value int               `dynamodbav:"value" entity:"append"`
+	Note  *string           `dynamodbav:"note,omitempty" entity:"append"`
 }
 
 // chargeIDs are in order, and have what separates the parts of keys.
@@ -112,10 +108,8 @@ func TestIDs_ACurrentItemWithoutOneIsBeforeTheEventsOfItsTime(t *testing.T) {
 
 	image["event"] = dbtest.N("1")
 	w.PutItem(image)
-	var misfit *entity.DecodeError
 	_, err := w.series.Append(w.Ctx, charge("x", fact{at: 5, a: 7}))
-	require.ErrorAs(t, err, &misfit)
-	require.Equal(t, "event", misfit.Attr)
+	require.Equal(t, "event", dbtest.As[*entity.DecodeError](t, err).Attr)
 }
 
 func TestIDs_RangesOfTimesHaveEveryEventOfTheirEnds(t *testing.T) {
@@ -153,15 +147,9 @@ func ranges(t *testing.T, w *lab[Charge]) func(opts ...entity.QueryOption) []int
 	require.ErrorIs(t, dbtest.ErrorOf(w.series.At(w.Ctx, Charge{Account: "x"}, at(-1))), entity.ErrNotFound)
 	return func(opts ...entity.QueryOption) (numbers []int) {
 		t.Helper()
-		query, cursor := w.series.History(Charge{Account: "x", Event: "ignored", At: at(7)}, append(opts, entity.Limit(2))...), ""
-		for {
-			page := entity.Must(query.Page(w.Ctx, cursor))
-			for _, ev := range page.Items {
-				numbers = append(numbers, ev.Cents)
-			}
-			if cursor = page.Next; cursor == "" {
-				break
-			}
+		query := w.series.History(Charge{Account: "x", Event: "ignored", At: at(7)}, append(opts, entity.Limit(2))...)
+		for _, ev := range slices.Concat(dbtest.Pages(t, query)...) {
+			numbers = append(numbers, ev.Cents)
 		}
 		whole := entity.Must(w.series.History(Charge{Account: "x"}, opts...).Collect(w.Ctx))
 		require.Len(t, numbers, len(whole))
@@ -175,25 +163,15 @@ func ranges(t *testing.T, w *lab[Charge]) func(opts ...entity.QueryOption) []int
 func TestIDs_MistakesAreErrorsBeforeAnyRequest(t *testing.T) {
 	w := open[Charge](t)
 	f := entity.Fields[Charge]()
-	for name, call := range map[string]func() error{
-		"EDD-9101 Event": func() error { return dbtest.ErrorOf(w.series.Append(w.Ctx, Charge{Account: "x", At: start})) },
-		"EDD-9101 Event, of several": func() error {
-			return dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}}))
-		},
-		"EDD-9104 Event": func() error {
-			return dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y")))
-		},
-		"EDD-9004 Event": func() error {
-			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx))
-		},
-		"EDD-9115 Cents": func() error {
-			return dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx))
-		},
+	for name, err := range map[string]error{
+		"EDD-9101 Event":             dbtest.ErrorOf(w.series.Append(w.Ctx, Charge{Account: "x", At: start})),
+		"EDD-9101 Event, of several": dbtest.ErrorOf(w.series.AppendAll(w.Ctx, []Charge{charge("x", fact{at: 1}), {Account: "x", At: start}})),
+		"EDD-9104 Event":             dbtest.ErrorOf(w.series.Update(w.Ctx, Charge{Account: "x"}, entity.Set(&f.Event, "y"))),
+		"EDD-9004 Event":             dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Event, "y")).Collect(w.Ctx)),
+		"EDD-9115 Cents":             dbtest.ErrorOf(w.series.History(Charge{Account: "x"}, entity.Eq(&f.Cents, 1)).Collect(w.Ctx)),
 	} {
-		var input *entity.InputError
-		err := call()
-		require.True(t, errors.As(err, &input), "%s: %v", name, err)
-		require.True(t, strings.HasPrefix(name, input.Code+" "+input.Field), "%s: %v", name, err)
+		input := dbtest.As[*entity.InputError](t, err, name)
+		require.True(t, strings.HasPrefix(name, input.Code+" "+input.Field), "%s: %v", name, input)
 	}
 	long := charge("x", fact{at: 1})
 	long.Event = strings.Repeat("#", 340)
@@ -231,43 +209,6 @@ func TestIDs_AppendsOfOneTransactionAdvanceTheItemToTheGreatest(t *testing.T) {
 	ops := w.series.Op()
 	w.OK(w.DB.Transact(w.Ctx, ops.Append(charge("x", fact{at: 5, a: 5})), ops.Append(charge("x", fact{at: 4, a: 4}))))
 	require.Equal(t, charge("x", fact{at: 5, a: 5}), w.current(Charge{Account: "x"}))
-	var late *timeseries.NotAppliedError
-	require.ErrorAs(t, w.DB.Transact(w.Ctx, ops.Append(charge("y", fact{at: 5})), ops.Append(charge("x", fact{at: 2}))), &late)
-	require.Equal(t, timeseries.Older, late.Reason)
-}
-
-// Every fault is given to every request of an append with an id; what is stored and said must be as without it.
-func TestIDs_EveryFaultOfEveryRequest(t *testing.T) {
-	w := open[Charge](t, dbtest.Attempts(6))
-	outcomes := map[string]fact{"applied": {at: 5, a: 5}, "recorded": {at: 3, a: 3}, "duplicate": {at: 4, a: 4}, "collision": {at: 4, a: 9}}
-	for name, f := range outcomes {
-		for _, fault := range everyFault {
-			for n := 1; n <= 2; n++ {
-				account := fmt.Sprint(name, fault, n)
-				w.append(charge(account, fact{at: 4, a: 4}))
-				w.Wire.Reset()
-				w.Wire.Inject(nthOf(n, fault))
-				r, err := w.series.Append(w.Ctx, charge(account, f))
-				w.Wire.Inject(nil)
-				if err != nil {
-					require.True(t, entity.IsAmbiguous(err), "%s: %v", account, err)
-					r = w.append(charge(account, f))
-				}
-				reason := string(r.Reason)
-				if r.Applied {
-					reason = "applied"
-				}
-				if lost := fault == faults.Lost || fault == faults.InternalApplied || fault == faults.Drop; !lost || reason != "duplicate" {
-					require.Equal(t, name, reason, account)
-				}
-				want := map[string][]int{"applied": {4, 5}, "recorded": {3, 4}, "duplicate": {4}, "collision": {4}}[name]
-				var got []int
-				for _, ev := range w.history(Charge{Account: account}) {
-					got = append(got, ev.Cents)
-				}
-				require.Equal(t, want, got, account)
-				require.Equal(t, slices.Max(want), w.current(Charge{Account: account}).Cents, account)
-			}
-		}
-	}
+	err := w.DB.Transact(w.Ctx, ops.Append(charge("y", fact{at: 5})), ops.Append(charge("x", fact{at: 2})))
+	require.Equal(t, timeseries.Older, dbtest.As[*timeseries.NotAppliedError](t, err).Reason)
 }

@@ -186,14 +186,6 @@ func plain(it item) map[string]string {
 	return out
 }
 
-// body decodes the JSON of a request.
-func body(t testing.TB, raw []byte) map[string]any {
-	t.Helper()
-	var m map[string]any
-	require.NoError(t, json.Unmarshal(raw, &m))
-	return m
-}
-
 // Keys of the current item and the events of [device].
 const (
 	devicePK = "$app#v1#telemetry#c-1#d-7"
@@ -204,55 +196,39 @@ func eventSK(stamp string) string { return deviceSK + "#e#" + stamp }
 
 // Telemetry is what most tests append: a clock in nanoseconds, a time to live, and fields that an event may leave out.
 type Telemetry struct {
-	_ entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
-	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
-	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
-
-	Channel   string    `dynamodbav:"channel"`
-	DeviceID  string    `dynamodbav:"deviceId"`
-	Timestamp time.Time `dynamodbav:"timestamp"`
-
-	Location *string `dynamodbav:"location,omitempty" entity:"append"`
-	Alert    *bool   `dynamodbav:"alert,omitempty"    entity:"append"`
-	GPIO     *int    `dynamodbav:"gpio,omitempty"     entity:"append"`
-
-	AccountID   string    `dynamodbav:"accountId,omitempty"`
-	Diagnostics string    `dynamodbav:"diagnostics,omitempty"`
-	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	_           entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
+	_           entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
+	_           timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+	Channel     string            `dynamodbav:"channel"`
+	DeviceID    string            `dynamodbav:"deviceId"`
+	Timestamp   time.Time         `dynamodbav:"timestamp"`
+	Location    *string           `dynamodbav:"location,omitempty" entity:"append"`
+	Alert       *bool             `dynamodbav:"alert,omitempty"    entity:"append"`
+	GPIO        *int              `dynamodbav:"gpio,omitempty"     entity:"append"`
+	AccountID   string            `dynamodbav:"accountId,omitempty"`
+	Diagnostics string            `dynamodbav:"diagnostics,omitempty"`
+	CreatedAt   time.Time         `dynamodbav:"createdAt" entity:"created_at"`
 }
 
 // Meter records late events, keeps events forever, and is ordered by a counter.
 type Meter struct {
-	_ entity.Key        `name:"Meter" pk:"$#{meterId}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" late:"record"`
-
-	MeterID string  `dynamodbav:"meterId"`
-	Seq     int64   `dynamodbav:"seq"`
-	Value   int     `dynamodbav:"value" entity:"append"`
-	Note    *string `dynamodbav:"note,omitempty" entity:"append"`
-	Site    string  `dynamodbav:"site,omitempty"`
-}
-
-// Channel has several streams in one partition.
-type Channel struct {
-	_ entity.Key        `name:"Channel" pk:"$#{channel}" sk:"$#{stream}"`
-	_ timeseries.Events `orderBy:"timestamp"`
-
-	Channel   string    `dynamodbav:"channel"`
-	Stream    string    `dynamodbav:"stream"`
-	Timestamp time.Time `dynamodbav:"timestamp"`
-	State     string    `dynamodbav:"state" entity:"append"`
+	_       entity.Key        `name:"Meter" pk:"$#{meterId}" sk:"$"`
+	_       timeseries.Events `orderBy:"seq" late:"record"`
+	MeterID string            `dynamodbav:"meterId"`
+	Seq     int64             `dynamodbav:"seq"`
+	Value   int               `dynamodbav:"value" entity:"append"`
+	Note    *string           `dynamodbav:"note,omitempty" entity:"append"`
+	Site    string            `dynamodbav:"site,omitempty"`
 }
 
 // Journal is ordered by a text.
 type Journal struct {
-	_ entity.Key        `name:"Journal" pk:"$#{book}" sk:"$"`
-	_ timeseries.Events `orderBy:"mark"`
-
-	Book string `dynamodbav:"book"`
-	Mark string `dynamodbav:"mark"`
-	Text string `dynamodbav:"text" entity:"append"`
-	Page *int   `dynamodbav:"page,omitempty" entity:"append"`
+	_    entity.Key        `name:"Journal" pk:"$#{book}" sk:"$"`
+	_    timeseries.Events `orderBy:"mark"`
+	Book string            `dynamodbav:"book"`
+	Mark string            `dynamodbav:"mark"`
+	Text string            `dynamodbav:"text" entity:"append"`
+	Page *int              `dynamodbav:"page,omitempty" entity:"append"`
 }
 
 // start is when the first event of most tests happened. The test's clock is far ahead of it, and of the real one, so
@@ -304,13 +280,18 @@ func readings(meter string, from int64, n int) []Meter {
 	return evs
 }
 
-// minutes are the times of events of [device], in minutes after the start.
-func minutes(evs []Telemetry) []int {
-	out := []int{}
-	for _, ev := range evs {
-		out = append(out, int(ev.Timestamp.Sub(start).Minutes()))
+// each is what f gives for every element.
+func each[T, V any](all []T, f func(T) V) []V {
+	out := make([]V, len(all))
+	for i, v := range all {
+		out[i] = f(v)
 	}
 	return out
+}
+
+// minutes are the times of events of [device], in minutes after the start.
+func minutes(evs []Telemetry) []int {
+	return each(evs, func(ev Telemetry) int { return int(ev.Timestamp.Sub(start).Minutes()) })
 }
 
 func fiveTicks(t *testing.T) *lab[Telemetry] {
@@ -320,11 +301,7 @@ func fiveTicks(t *testing.T) *lab[Telemetry] {
 }
 
 func reasons[T any](rs []timeseries.Result[T]) []timeseries.Reason {
-	out := make([]timeseries.Reason, len(rs))
-	for i, r := range rs {
-		out[i] = r.Reason
-	}
-	return out
+	return each(rs, func(r timeseries.Result[T]) timeseries.Reason { return r.Reason })
 }
 
 // currentOf returns the current item of a result, the zero value if the item does not exist.

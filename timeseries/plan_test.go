@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/goldentest"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -28,19 +29,18 @@ func on[T any](t testing.TB) *timeseries.Series[T] { return entity.Must(timeseri
 
 // Vault has secrets among what events carry, and in their key.
 type Vault struct {
-	_ entity.Key        `name:"Vault" pk:"$#{id}" sk:"$"`
-	_ entity.GSI        `name:"byHolder" index:"gsi1" pk:"$#{holder}"`
-	_ timeseries.Events `orderBy:"ticket" ttl:"90d"`
-
-	ID     string `dynamodbav:"id"`
-	Ticket string `dynamodbav:"ticket" entity:"secret"`
-	Holder string `dynamodbav:"holder" entity:"append,secret"`
-	Note   string `dynamodbav:"note,omitempty" entity:"secret"`
+	_      entity.Key        `name:"Vault" pk:"$#{id}" sk:"$"`
+	_      entity.GSI        `name:"byHolder" index:"gsi1" pk:"$#{holder}"`
+	_      timeseries.Events `orderBy:"ticket" ttl:"90d"`
+	ID     string            `dynamodbav:"id"`
+	Ticket string            `dynamodbav:"ticket" entity:"secret"`
+	Holder string            `dynamodbav:"holder" entity:"append,secret"`
+	Note   string            `dynamodbav:"note,omitempty" entity:"secret"`
 }
 
 func TestPlan_OfEveryVerb(t *testing.T) {
 	t.Parallel()
-	telemetry, meters, channels, vaults := on[Telemetry](t), on[Meter](t), on[Channel](t), on[Vault](t)
+	telemetry, meters, singles, vaults := on[Telemetry](t), on[Meter](t), on[Single](t), on[Vault](t)
 	trackers, scales := on[Tracker](t), on[Scale](t)
 	sharded, alone, log, charges := on[Sharded](t), on[Alone](t), on[Log](t), on[Charge](t)
 	c := entity.Fields[Charge]()
@@ -51,7 +51,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"append-bare":         telemetry.Op().Append(bare(0)),
 		"append-if":           telemetry.Op().Append(tick(0, 1), entity.If(entity.Or(entity.Eq(f.GPIO, 1), entity.NotExists(&f.AccountID)))),
 		"append-without-ttl":  meters.Op().Append(reading(7, 70)),
-		"append-stream":       channels.Op().Append(state("s#t", 0, "on")),
+		"append-stream":       singles.Op().Append(singleOf("g-1", fact{at: 1})),
 		"append-native-key":   scales.Op().Append(Scale{ScaleID: "s-1", Time: start, Grams: 5}),
 		"append-index-halves": trackers.Op().Append(Tracker{ID: "t", At: start, Zone: "hall", Floor: 2, Beacon: ptr("b")}),
 		"append-secret":       vaults.Op().Append(Vault{ID: "v", Ticket: "T#1", Holder: "ann", Note: "n"}),
@@ -79,9 +79,9 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"history-le":          telemetry.History(device, entity.Le(&f.Timestamp, at(0))),
 		"history-eq":          telemetry.History(device, entity.Eq(&f.Timestamp, at(0))),
 		"history-empty":       telemetry.History(device, entity.Between(&f.Timestamp, at(1), at(0))),
-		"history-stream":      channels.History(Channel{Channel: "c-1", Stream: "s#t"}),
+		"history-stream":      singles.History(singleOf("g-1", fact{})),
 		"history-secret":      vaults.History(Vault{ID: "v"}, entity.Gt(&v.Ticket, "T#1"), entity.Filter(entity.Eq(&v.Holder, "ann"))),
-		"query-current":       channels.Query(Channel{Channel: "c-1"}),
+		"query-current":       singles.Query(Single{Gauged: Gauged{ID: "g-1"}}),
 		"query-index":         entity.Must(telemetry.Index("byAccount")).Query(Telemetry{AccountID: "acct-1"}),
 	} {
 		goldentest.Check(t, "plans/"+name+".txt", plan.String()+"\n")
@@ -90,11 +90,11 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 
 func TestPlan_OfAMistakeIsItsCode(t *testing.T) {
 	t.Parallel()
-	telemetry, probes, log := on[Telemetry](t), on[Probe](t), on[Log](t)
+	telemetry, stamped, log := on[Telemetry](t), on[Stamped](t), on[Log](t)
 	f := entity.Fields[Telemetry]()
 	for code, plan := range map[string]fmt.Stringer{
 		"EDD-9101": telemetry.Op().Append(Telemetry{Channel: "c-1", Timestamp: start}),
-		"EDD-9113": probes.Op().Append(Probe{ID: "p", At: start.AddDate(1, 0, 0)}),
+		"EDD-9113": stamped.Op().Append(Stamped{ID: "p", At: start.AddDate(1, 0, 0)}),
 		"EDD-9104": telemetry.Op().Update(device, entity.Set(f.GPIO, 1)),
 		"EDD-9190": log.Op().Upsert(Log(singleOf("g-1", fact{}))),
 		"EDD-9191": log.Op().Append(Log(singleOf("g-1", fact{at: 1})), entity.If(entity.Eq(&entity.Fields[Log]().Value, 1))),
@@ -137,13 +137,12 @@ func TestLayout_CurrentAndEventByteForByte(t *testing.T) {
 
 // Scale has a payload version, names of its own for keys, and a partition key that is the attribute itself.
 type Scale struct {
-	_ entity.Key        `name:"Scale" pk:"scaleId" sk:"$" payload:"3"`
-	_ timeseries.Events `orderBy:"ms" ttl:"1h30m"`
-
-	ScaleID string    `dynamodbav:"scaleId"`
-	Time    time.Time `dynamodbav:"ms" entity:"time=unixms"`
-	Grams   int       `dynamodbav:"grams" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Scale" pk:"scaleId" sk:"$" payload:"3"`
+	_       timeseries.Events `orderBy:"ms" ttl:"1h30m"`
+	ScaleID string            `dynamodbav:"scaleId"`
+	Time    time.Time         `dynamodbav:"ms" entity:"time=unixms"`
+	Grams   int               `dynamodbav:"grams" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
@@ -174,26 +173,21 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 	require.Len(t, w.history(Scale{ScaleID: "s#1"}), 1)
 }
 
-func state(stream string, minutes int, state string) Channel {
-	return Channel{Channel: "c-1", Stream: stream, Timestamp: at(minutes), State: state}
-}
-
 // Pulse is a series in a table that is shared with effect-dynamodb.
 type Pulse struct {
-	_ entity.Key        `name:"Pulse" pk:"$#channel_{channel}#deviceid_{deviceId}" sk:"$"`
-	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#accountid_{accountId}" sk:"$#deviceid_{deviceId}"`
-	_ entity.GSI        `name:"byState" index:"gsi2" pk:"$#state_{state}" sk:"$#at_{at}"`
-	_ entity.GSI        `name:"bySite" index:"gsi3" pk:"$#site_{site}" sk:"$#at_{at}"`
-	_ timeseries.Events `orderBy:"at" ttl:"7d" late:"record"`
-
-	Channel   string    `dynamodbav:"channel"`
-	DeviceID  string    `dynamodbav:"deviceId"`
-	At        time.Time `dynamodbav:"at"`
-	State     *string   `dynamodbav:"state,omitempty" entity:"append"`
-	Level     *int      `dynamodbav:"level,omitempty" entity:"append"`
-	AccountID string    `dynamodbav:"accountId,omitempty"`
-	Site      string    `dynamodbav:"site,omitempty"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	_         entity.Key        `name:"Pulse" pk:"$#channel_{channel}#deviceid_{deviceId}" sk:"$"`
+	_         entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#accountid_{accountId}" sk:"$#deviceid_{deviceId}"`
+	_         entity.GSI        `name:"byState" index:"gsi2" pk:"$#state_{state}" sk:"$#at_{at}"`
+	_         entity.GSI        `name:"bySite" index:"gsi3" pk:"$#site_{site}" sk:"$#at_{at}"`
+	_         timeseries.Events `orderBy:"at" ttl:"7d" late:"record"`
+	Channel   string            `dynamodbav:"channel"`
+	DeviceID  string            `dynamodbav:"deviceId"`
+	At        time.Time         `dynamodbav:"at"`
+	State     *string           `dynamodbav:"state,omitempty" entity:"append"`
+	Level     *int              `dynamodbav:"level,omitempty" entity:"append"`
+	AccountID string            `dynamodbav:"accountId,omitempty"`
+	Site      string            `dynamodbav:"site,omitempty"`
+	CreatedAt time.Time         `dynamodbav:"createdAt" entity:"created_at"`
 }
 
 func sharedTable(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }
@@ -251,9 +245,9 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			w := open[Pulse](t, sharedTable)
 			w.seed(pulse(1, 1))
-			w.Wire.Inject(nthOf(1, f))
+			w.Wire.Inject(faults.Nth(1, f))
 			require.True(t, w.append(pulse(2, 2)).Applied)
-			w.Wire.Inject(nthOf(1, f))
+			w.Wire.Inject(faults.Nth(1, f))
 			require.Equal(t, timeseries.Duplicate, w.append(pulse(2, 2)).Reason)
 			require.Len(t, w.history(pulse(0, 0)), 2)
 			require.Equal(t, 2, *w.current(pulse(0, 0)).Level)

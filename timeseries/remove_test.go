@@ -244,28 +244,26 @@ func TestAppend_ResultsThatAreNotReadNeedNoUpgrade(t *testing.T) {
 
 // Invoice is a series whose events have an id, in several partitions, with an amount that was a number in Invoice1.
 type Invoice struct {
-	_ entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$" payload:"2"`
-	_ entity.GSI        `name:"byAmount" index:"gsi1" pk:"$#{amount}" sk:"$#{account}"`
-	_ timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
-
-	Account string    `dynamodbav:"account"`
-	At      time.Time `dynamodbav:"at" entity:"time=s"`
-	Event   string    `dynamodbav:"event"`
-	Amount  string    `dynamodbav:"amount" entity:"append"`
-	Remark  *string   `dynamodbav:"remark,omitempty" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$" payload:"2"`
+	_       entity.GSI        `name:"byAmount" index:"gsi1" pk:"$#{amount}" sk:"$#{account}"`
+	_       timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
+	Account string            `dynamodbav:"account"`
+	At      time.Time         `dynamodbav:"at" entity:"time=s"`
+	Event   string            `dynamodbav:"event"`
+	Amount  string            `dynamodbav:"amount" entity:"append"`
+	Remark  *string           `dynamodbav:"remark,omitempty" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 type Invoice1 struct {
-	_ entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
-
-	Account string    `dynamodbav:"account"`
-	At      time.Time `dynamodbav:"at" entity:"time=s"`
-	Event   string    `dynamodbav:"event"`
-	Cents   int       `dynamodbav:"cents" entity:"append"`
-	Note    *string   `dynamodbav:"note,omitempty" entity:"append"`
-	Owner   string    `dynamodbav:"owner,omitempty"`
+	_       entity.Key        `name:"Invoice" pk:"$#{account}" sk:"$"`
+	_       timeseries.Events `orderBy:"at" id:"event" late:"record" shards:"2" ttl:"30d"`
+	Account string            `dynamodbav:"account"`
+	At      time.Time         `dynamodbav:"at" entity:"time=s"`
+	Event   string            `dynamodbav:"event"`
+	Cents   int               `dynamodbav:"cents" entity:"append"`
+	Note    *string           `dynamodbav:"note,omitempty" entity:"append"`
+	Owner   string            `dynamodbav:"owner,omitempty"`
 }
 
 func invoice1(account string, f fact) Invoice1 {
@@ -309,10 +307,7 @@ func removesIn[T any](t *testing.T, w *lab[T], as mapping[T], earlier *timeserie
 			w.lapse(rt, id)
 			batch := facts(6, 12, as.record).Draw(rt, "batch")
 			if n < upgraded {
-				evs := make([]Invoice1, len(batch))
-				for i, f := range batch {
-					evs[i] = invoice1(id, f)
-				}
+				evs := each(batch, func(f fact) Invoice1 { return invoice1(id, f) })
 				m.appendAll(batch)
 				require.NoError(rt, dbtest.ErrorOf(earlier.AppendAll(w.Ctx, evs)))
 				if same(rt, w, as, id, m); n+1 < upgraded {
@@ -409,24 +404,5 @@ func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 			require.Equal(t, 5, w.current(Charge{Account: "x"}).Cents)
 			require.Len(t, w.history(Charge{Account: "x"}), before-1+len(evs))
 		})
-	}
-}
-
-func TestRemove_EveryFaultOfEveryRequest(t *testing.T) {
-	w := open[Charge](t, dbtest.Attempts(6))
-	for n := 1; n <= 4; n++ {
-		for _, fault := range everyFault {
-			account := fmt.Sprint(n, fault)
-			w.seed(charge(account, fact{at: 3, a: 3}), charge(account, fact{at: 8, a: 8}))
-			w.Wire.Inject(nthOf(n, fault))
-			err := w.series.Remove(w.Ctx, charge(account, fact{at: 8}))
-			w.Wire.Inject(nil)
-			if err != nil {
-				require.True(t, entity.IsAmbiguous(err), "%s: %v", account, err)
-				_ = w.series.Remove(w.Ctx, charge(account, fact{at: 8}))
-			}
-			require.Equal(t, charge(account, fact{at: 3, a: 3}), w.current(Charge{Account: account}), account)
-			require.Len(t, w.history(Charge{Account: account}), 1)
-		}
 	}
 }

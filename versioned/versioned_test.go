@@ -2,6 +2,8 @@ package versioned_test
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -11,25 +13,24 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
 type account struct {
-	_ entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
 	ID      string `dynamodbav:"id"`
-	Owner   string `dynamodbav:"owner"`
 	Balance int    `dynamodbav:"balance"`
 	Version uint32 `dynamodbav:"version" entity:"version"`
 }
 
 // keptAccount has a history too.
 type keptAccount struct {
-	_ entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-	_ versioned.Retain
-
+	_       entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
+	_       versioned.Retain
 	ID      string `dynamodbav:"id"`
 	Balance int    `dynamodbav:"balance"`
 	Version int64  `dynamodbav:"version" entity:"version"`
@@ -142,27 +143,17 @@ func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	counted := entity.Must(entity.New[countedOnly](db))
-	type negative struct {
-		_       entity.Key `name:"Negative" pk:"$#{id}" sk:"$"`
-		_       versioned.Lock
-		ID      string `dynamodbav:"id"`
-		Version int    `dynamodbav:"version" entity:"version"`
-	}
-	below := entity.Must(entity.New[negative](db))
-	var input *entity.InputError
-	require.ErrorAs(t, dbtest.ErrorOf(counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())), &input)
-	require.Equal(t, "EDD-9108", input.Code)
-	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), negative{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))), &input)
-	require.ErrorAs(t, dbtest.ErrorOf(below.Put(t.Context(), negative{ID: "a", Version: -1})), &input)
-	require.Equal(t, "Version", input.Field)
-	require.ErrorIs(t, dbtest.ErrorOf(below.Put(t.Context(), negative{ID: "a", Version: -1}, versioned.AnyVersion())), entity.ErrNoClient)
+	below := entity.Must(entity.New[badge](db))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion()))))
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))))
+	require.Equal(t, "Version", dbtest.As[*entity.InputError](t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1}))).Field)
+	require.ErrorIs(t, dbtest.ErrorOf(below.Put(t.Context(), badge{ID: "a", Version: -1}, versioned.AnyVersion())), entity.ErrNoClient)
 }
 
 // ticket, parcel, badge and pass know when they were created: in nanoseconds, in seconds as a number, with deleted copies, with an end.
 type ticket struct {
-	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Ticket" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
 	ID      string    `dynamodbav:"id"`
 	Text    string    `dynamodbav:"text"`
 	Version int64     `dynamodbav:"version" entity:"version"`
@@ -170,9 +161,8 @@ type ticket struct {
 }
 
 type parcel struct {
-	_ entity.Key `name:"Parcel" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-
+	_       entity.Key `name:"Parcel" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
 	ID      string     `dynamodbav:"id"`
 	Text    string     `dynamodbav:"text"`
 	Version uint64     `dynamodbav:"version" entity:"version"`
@@ -180,10 +170,9 @@ type parcel struct {
 }
 
 type badge struct {
-	_ entity.Key `name:"Badge" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-	_ lifecycle.SoftDelete
-
+	_       entity.Key `name:"Badge" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
+	_       lifecycle.SoftDelete
 	ID      string    `dynamodbav:"id"`
 	Text    string    `dynamodbav:"text"`
 	Version int       `dynamodbav:"version" entity:"version"`
@@ -192,14 +181,13 @@ type badge struct {
 }
 
 type pass struct {
-	_ entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`
-	_ versioned.Lock
-	_ lifecycle.TTL `attr:"ends" after:"1h"`
-
-	ID      string    `dynamodbav:"id"`
-	Text    string    `dynamodbav:"text"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Created time.Time `dynamodbav:"created" entity:"created_at"`
+	_       entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock
+	_       lifecycle.TTL `attr:"ends" after:"1h"`
+	ID      string        `dynamodbav:"id"`
+	Text    string        `dynamodbav:"text"`
+	Version int64         `dynamodbav:"version" entity:"version"`
+	Created time.Time     `dynamodbav:"created" entity:"created_at"`
 }
 
 // dated writes a struct with every verb that expects its state, alone and in a transaction.
@@ -269,11 +257,9 @@ func TestLock_ARestoredItemHasItsNextVersion(t *testing.T) {
 	restored := entity.Must(entity.Must(lifecycle.Of(s)).Restore(t.Context(), first))
 	require.Equal(t, first.Created, restored.Created)
 	conflict := dbtest.As[*versioned.ConflictError](t, dbtest.ErrorOf(s.Put(t.Context(), first)))
-	require.Equal(t, versioned.ConflictError{Expected: 1, Actual: restoredVersion(restored)}, *conflict)
+	require.Equal(t, versioned.ConflictError{Expected: 1, Actual: int64(restored.Version)}, *conflict)
 	entity.Must(s.Put(t.Context(), restored))
 }
-
-func restoredVersion(b badge) int64 { return int64(b.Version) }
 
 // A created_at that the struct does not have, or that is stored in another form of the same time, is no other item.
 func TestLock_TheSameCreatedAtInAnotherFormIsTheSameItem(t *testing.T) {
@@ -366,13 +352,7 @@ type seat struct {
 	_ entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
 	_ entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
 	_ versioned.Lock
-
-	ID      string    `dynamodbav:"id"`
-	Row     string    `dynamodbav:"row"`
-	Hall    string    `dynamodbav:"hall"`
-	Note    string    `dynamodbav:"note"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Created time.Time `dynamodbav:"created" entity:"created_at"`
+	place
 }
 
 // unlocked is a seat without a lock.
@@ -380,7 +360,10 @@ type unlocked struct {
 	_ entity.Key `name:"Seat" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"byRow" index:"gsi1" pk:"$#{row}" project:"note"`
 	_ entity.GSI `name:"byHall" index:"gsi2" pk:"$#{hall}" project:"keys"`
+	place
+}
 
+type place struct {
 	ID      string    `dynamodbav:"id"`
 	Row     string    `dynamodbav:"row"`
 	Hall    string    `dynamodbav:"hall"`
@@ -394,14 +377,14 @@ func TestLock_AnIndexThatNamesItsAttributesCarriesTheState(t *testing.T) {
 	t.Parallel()
 	_, s := dbtest.OpenStore[seat](t)
 	f := entity.Fields[seat]()
-	first := entity.Must(s.Create(t.Context(), seat{ID: "a", Row: "r", Hall: "h"}))
-	read := entity.Must(entity.Must(s.Index("byRow")).Query(seat{Row: "r"}).One(t.Context()))
+	first := entity.Must(s.Create(t.Context(), seat{place: place{ID: "a", Row: "r", Hall: "h"}}))
+	read := entity.Must(entity.Must(s.Index("byRow")).Query(seat{place: place{Row: "r"}}).One(t.Context()))
 	require.Equal(t, []any{first.Version, first.Created}, []any{read.Version, read.Created})
 	entity.Must(s.Update(t.Context(), first, entity.Set(&f.Note, "later")))
 	var conflict *versioned.ConflictError
 	require.ErrorAs(t, dbtest.ErrorOf(s.Update(t.Context(), read, entity.Set(&f.Note, "stale"))), &conflict)
 
-	keys := entity.Must(entity.Must(s.Index("byHall")).Query(seat{Hall: "h"}).One(t.Context()))
+	keys := entity.Must(entity.Must(s.Index("byHall")).Query(seat{place: place{Hall: "h"}}).One(t.Context()))
 	require.Zero(t, keys.Version, "an index with keys alone has no version")
 	require.ErrorAs(t, dbtest.ErrorOf(s.Put(t.Context(), keys)), &conflict)
 	require.True(t, conflict.Present)
@@ -422,17 +405,15 @@ func TestLock_VerifyNamesAnIndexWithoutTheState(t *testing.T) {
 
 // unkept is the declaration of a program that knows nothing of versions, such as the one that is rolled back to.
 type unkept struct {
-	_ entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
-
-	ID   string `dynamodbav:"id"`
-	Text string `dynamodbav:"text"`
+	_    entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Text string     `dynamodbav:"text"`
 }
 
 type kept struct {
-	_ entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
-	_ versioned.Retain
-	_ lifecycle.SoftDelete
-
+	_       entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain
+	_       lifecycle.SoftDelete
 	ID      string `dynamodbav:"id"`
 	Text    string `dynamodbav:"text"`
 	Version int64  `dynamodbav:"version" entity:"version"`
@@ -440,11 +421,10 @@ type kept struct {
 
 // countedOnly counts versions and keeps none.
 type countedOnly struct {
-	_ entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
-
-	ID      string `dynamodbav:"id"`
-	Text    string `dynamodbav:"text"`
-	Version int64  `dynamodbav:"version" entity:"version"`
+	_       entity.Key `name:"Doc" pk:"$#{id}" sk:"$"`
+	ID      string     `dynamodbav:"id"`
+	Text    string     `dynamodbav:"text"`
+	Version int64      `dynamodbav:"version" entity:"version"`
 }
 
 // state is a version in short.
@@ -500,4 +480,97 @@ func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	require.Equal(t, []state{
 		{0, "a", false}, {1, "b", false}, {2, "new", false}, {3, "third", false}, {4, "fourth", false}, {5, "fourth", true}, {6, "fourth", false},
 	}, states(t, history, "d"))
+}
+
+type page struct {
+	_         entity.Key `name:"Page" pk:"$#{id}" sk:"$"`
+	_         versioned.Retain
+	ID        string    `dynamodbav:"id"`
+	Text      string    `dynamodbav:"text"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// pages is a store in a database of its own, whose clock moves on by an hour with each reading.
+func pages(t *testing.T, configure ...func(*entity.Config)) (*dbtest.Bench, *entity.Store[page]) {
+	t.Helper()
+	b, s := dbtest.OpenStore[page](t, configure...)
+	b.Clock.Set(dbtest.Start, time.Hour)
+	return b, s
+}
+
+func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
+	t.Parallel()
+	b, s := pages(t)
+	h, f := entity.Must(versioned.Of(s)), entity.Fields[page]()
+	entity.Must(s.Create(t.Context(), page{ID: "p"}))
+	var written []time.Time
+	for i := range 3 {
+		v := entity.Must(s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, fmt.Sprint(i))))
+		written = append(written, v.UpdatedAt)
+	}
+	b.RemoveItem(b.Key("$app#v1#page#p", "$app#v1#page#v#0000002"))
+	require.ErrorIs(t, dbtest.ErrorOf(h.At(t.Context(), page{ID: "p"}, written[0])), versioned.ErrVersionExpired)
+	require.EqualValues(t, 3, entity.Must(h.At(t.Context(), page{ID: "p"}, written[1])).Number)
+	require.ErrorIs(t, dbtest.ErrorOf(h.At(t.Context(), page{ID: "p"}, dbtest.Start)), entity.ErrNotFound)
+}
+
+// The current state is read before the snapshots. When it is read, it is left out; but once two more updates have followed,
+// its snapshot stands between others.
+func TestList_HasNoGapWhereUpdatesFollowItsFirstRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		opts []versioned.ListOption
+		want []int64
+	}{
+		{nil, []int64{1, 2, 3}},
+		{[]versioned.ListOption{entity.Desc()}, []int64{3, 2, 1}},
+		{[]versioned.ListOption{versioned.WithCurrent()}, []int64{1, 2, 3}},
+	} {
+		b, s := pages(t)
+		h, f := entity.Must(versioned.Of(s)), entity.Fields[page]()
+		update := func() { b.OK(s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, b.Clock.Now().String()))) }
+		entity.Must(s.Create(t.Context(), page{ID: "p"}))
+		update()
+		var got []int64
+		require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("Query")), func() error {
+			for v, err := range h.List(page{ID: "p"}, c.opts...).All(t.Context()) {
+				if err != nil {
+					return err
+				}
+				got = append(got, v.Number)
+			}
+			return nil
+		}, func() { update(); update() }))
+		require.Equal(t, c.want, got)
+	}
+}
+
+// The snapshot of a new item is of the current state.
+func TestList_LeavesOutTheCurrentStateOfANewItem(t *testing.T) {
+	t.Parallel()
+	_, s := pages(t)
+	h := entity.Must(versioned.Of(s))
+	entity.Must(s.Create(t.Context(), page{ID: "p"}))
+	for _, opts := range [][]versioned.ListOption{nil, {entity.Desc()}, {entity.Limit(1)}} {
+		require.Empty(t, entity.Must(h.List(page{ID: "p"}, opts...).Collect(t.Context())))
+	}
+	entity.Must(s.Put(t.Context(), page{ID: "p", Text: "x"}))
+	require.Len(t, entity.Must(h.List(page{ID: "p"}, entity.Limit(1)).Collect(t.Context())), 1)
+}
+
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	declaretest.Run(t, declaretest.Types{
+		"entity.Key": reflect.TypeFor[entity.Key](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
+	})
+}
+
+// Examples that need a database have no output that go test would compare, since there may be none. This test compares it.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	exampletest.Database(t, &client, &table)
+	empty := newsroom()
+	entity.Must(entity.New[Article](empty))
+	require.NoError(t, tables.Create(t.Context(), empty))
+	require.NoError(t, exampletest.Run("example_test.go", ExampleExpect, ExampleHistory_List, ExampleHistory_At, ExampleHistory_Revert))
 }
