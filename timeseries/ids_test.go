@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -211,4 +212,40 @@ func TestIDs_AppendsOfOneTransactionAdvanceTheItemToTheGreatest(t *testing.T) {
 	require.Equal(t, charge("x", fact{at: 5, a: 5}), w.current(Charge{Account: "x"}))
 	err := w.DB.Transact(w.Ctx, ops.Append(charge("y", fact{at: 5})), ops.Append(charge("x", fact{at: 2})))
 	require.Equal(t, timeseries.Older, dbtest.As[*timeseries.NotAppliedError](t, err).Reason)
+}
+
+// Every fault is given to every request of an append with an id; what is stored and said must be as without it.
+func TestIDs_EveryFaultOfEveryRequest(t *testing.T) {
+	w := open[Charge](t, dbtest.Attempts(6))
+	outcomes := map[string]fact{"applied": {at: 5, a: 5}, "recorded": {at: 3, a: 3}, "duplicate": {at: 4, a: 4}, "collision": {at: 4, a: 9}}
+	for name, f := range outcomes {
+		for _, fault := range everyFault {
+			for n := 1; n <= 2; n++ {
+				account := fmt.Sprint(name, fault, n)
+				w.append(charge(account, fact{at: 4, a: 4}))
+				w.Wire.Reset()
+				w.Wire.Inject(faults.Nth(n, fault))
+				r, err := w.series.Append(w.Ctx, charge(account, f))
+				w.Wire.Inject(nil)
+				if err != nil {
+					require.True(t, entity.IsAmbiguous(err), "%s: %v", account, err)
+					r = w.append(charge(account, f))
+				}
+				reason := string(r.Reason)
+				if r.Applied {
+					reason = "applied"
+				}
+				if lost := fault == faults.Lost || fault == faults.InternalApplied || fault == faults.Drop; !lost || reason != "duplicate" {
+					require.Equal(t, name, reason, account)
+				}
+				want := map[string][]int{"applied": {4, 5}, "recorded": {3, 4}, "duplicate": {4}, "collision": {4}}[name]
+				var got []int
+				for _, ev := range w.history(Charge{Account: account}) {
+					got = append(got, ev.Cents)
+				}
+				require.Equal(t, want, got, account)
+				require.Equal(t, slices.Max(want), w.current(Charge{Account: account}).Cents, account)
+			}
+		}
+	}
 }

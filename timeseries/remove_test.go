@@ -406,3 +406,22 @@ func TestRemove_ALateEventThatIsNewerAfterARemoval(t *testing.T) {
 		})
 	}
 }
+
+func TestRemove_EveryFaultOfEveryRequest(t *testing.T) {
+	w := open[Charge](t, dbtest.Attempts(6))
+	for n := 1; n <= 4; n++ {
+		for _, fault := range everyFault {
+			account := fmt.Sprint(n, fault)
+			w.seed(charge(account, fact{at: 3, a: 3}), charge(account, fact{at: 8, a: 8}))
+			w.Wire.Inject(faults.Nth(n, fault))
+			err := w.series.Remove(w.Ctx, charge(account, fact{at: 8}))
+			w.Wire.Inject(nil)
+			if err != nil {
+				require.True(t, entity.IsAmbiguous(err), "%s: %v", account, err)
+				_ = w.series.Remove(w.Ctx, charge(account, fact{at: 8}))
+			}
+			require.Equal(t, charge(account, fact{at: 3, a: 3}), w.current(Charge{Account: account}), account)
+			require.Len(t, w.history(Charge{Account: account}), 1)
+		}
+	}
+}
