@@ -120,7 +120,7 @@ var known = declaretest.Types{
 	"json.Number": reflect.TypeFor[json.Number](), "attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
 	"time.Duration": reflect.TypeFor[time.Duration](), "red": reflect.TypeFor[red](), "level": reflect.TypeFor[level](),
 	"name": reflect.TypeFor[name](), "moment": reflect.TypeFor[moment](), "stamp": reflect.TypeFor[stamp](), "Tree": reflect.TypeFor[family](),
-	"uid": reflect.TypeFor[uid](), "hue": reflect.TypeFor[hue](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
+	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }
 
 func TestDeclarations(t *testing.T) {
