@@ -36,6 +36,7 @@ const (
 	empty        = "An empty string counts as absent in an index key, and a key cannot contain fractions."
 	integers     = "Numbers in keys are integers from 0, with at most 16 digits."
 	stringOrder  = "A string cannot be orderBy: events whose orderBy differs in case would have one key."
+	exactPrefix  = "A query for `open` does not find `opened`, and a sort key is given from the left without gaps."
 )
 
 var errUnsupported = errors.New("the library has no such key")
@@ -69,6 +70,15 @@ type vectors struct {
 		In  json.RawMessage
 		Out string
 	} `json:"serializeValue"`
+	Prefixes []struct {
+		Index  struct{ Collection any }
+		Record struct {
+			Status string
+			Prio   int
+			At     time.Time
+		}
+		Out string
+	} `json:"sortKeyPrefix"`
 }
 
 type keyVector struct {
@@ -333,6 +343,44 @@ func appendKey[V any](t *testing.T, at V, reason string) (string, string, error)
 	}
 	_, sk := printedKey(t, s.Op().Append(ev).String())
 	return sk, reason, nil
+}
+
+type indexed struct {
+	_ entity.Key `name:"Order" pk:"$#id_{id}" sk:"$"`
+	_ entity.GSI `name:"byStatus" index:"gsi1" pk:"$#t_{t}" sk:"$#status_{status}#prio_{prio}#at_{at}"`
+
+	ID     string    `dynamodbav:"id"`
+	T      string    `dynamodbav:"t"`
+	Status string    `dynamodbav:"status"`
+	Prio   int       `dynamodbav:"prio"`
+	At     time.Time `dynamodbav:"at"`
+}
+
+func TestVectors_QueryPrefixes(t *testing.T) {
+	t.Parallel()
+	n := tally{}
+	s := entity.Must(entity.New[indexed](paper(t, "app")))
+	byStatus, condition := entity.Must(s.Index("byStatus")), regexp.MustCompile(`gsi1sk(?: = |, )"([^"]*)"`)
+	for _, v := range loadVectors(t).Prefixes {
+		if v.Index.Collection != nil {
+			n.vector(t, v, noCollection, v.Out, "", errUnsupported)
+			continue
+		}
+		query := byStatus.Query(indexed{T: "x", Status: v.Record.Status, Prio: v.Record.Prio, At: v.Record.At})
+		reason, got := exactPrefix, ""
+		if v.Record.Status != "" && v.Record.Prio != 0 && !v.Record.At.IsZero() {
+			reason = same
+		}
+		_, err := query.Collect(t.Context())
+		if errors.Is(err, entity.ErrNoClient) {
+			err = nil
+			found := condition.FindStringSubmatch(query.String())
+			require.NotNil(t, found, query.String())
+			got = found[1]
+		}
+		n.vector(t, v, reason, v.Out, got, err)
+	}
+	require.Equal(t, tally{same: 1, exactPrefix: 4, noCollection: 15}, n)
 }
 
 // featured is the entity of the vectors with related items of every kind.
