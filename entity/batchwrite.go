@@ -126,7 +126,7 @@ func batchPut(c *engine.Core, verb string, v reflect.Value, budget *bind.Pace) *
 }
 
 func batchDelete(c *engine.Core, verb string, v reflect.Value, budget *bind.Pace) *batchOp {
-	key, _, err := bind.Key(c.Schema, v, nil)
+	key, _, err := bind.Key(c.Schema, v, nil, nil)
 	return &batchOp{c: c, verb: verb, key: key, err: err, budget: budget}
 }
 
@@ -207,7 +207,7 @@ func deleteMany(ctx context.Context, h engine.Holder, given any, opts []BatchOpt
 	c, keys := engine.Of(h), reflect.ValueOf(given)
 	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), bind.Collect(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
 		w.Table = c.Table
-		w.Key, _, err = bind.Key(c.Schema, keys.Index(i), nil)
+		w.Key, _, err = bind.Key(c.Schema, keys.Index(i), nil, nil)
 		return w, err
 	})
 	pick(keys, left, unwritten)

@@ -303,26 +303,6 @@ func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Co
 	return db.runner.Measure(ctx, call, f)
 }
 
-func (db *DB) options() schema.Options {
-	return schema.Options{
-		Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
-		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
-		Profile: schema.NewProfile(db.config.Interop), Validator: db.config.Validator, FromContext: db.config.FromContext,
-		SDKCodec: db.config.Codec == SDKCodec,
-	}
-}
-
-// register checks s against the other entities of its table and adds it.
-func (db *DB) register(s *schema.Schema) (table string, err error) {
-	if table = db.config.Table; s.Table != "" {
-		table = cmp.Or(db.config.Tables[s.Table], s.Table)
-	}
-	if table == "" {
-		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
-	}
-	return table, engine.DatabaseOf(db).Add(table, s)
-}
-
 // Must returns v and panics if err is not nil. Use it only to initialize a program.
 func Must[V any](v V, err error) V {
 	if err != nil {

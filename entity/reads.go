@@ -56,7 +56,7 @@ func newLoading(h engine.Holder, dst any, opts []GetOption) loading {
 	var primary, parts item.Item
 	err := c.Readable(spec)
 	if err == nil {
-		primary, parts, err = bind.Key(c.Schema, to.Elem(), nil)
+		primary, parts, err = bind.Key(c.Schema, to.Elem(), nil, nil)
 	}
 	return loading{
 		c: c, spec: spec, key: engine.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
@@ -84,7 +84,7 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 	keys, parts := make([]item.Primary, n), []item.Item(nil) // parts are what the case of stored keys is compared with, if it has to be
 	for i, memory := 0, bind.NewKeys(c.Schema, n); i < n && err == nil; i++ {
 		var composed, of item.Item
-		if composed, of, err = bind.Key(c.Schema, reflect.ValueOf(given).Index(i), memory); err != nil {
+		if composed, of, err = bind.Key(c.Schema, reflect.ValueOf(given).Index(i), nil, memory); err != nil {
 			break
 		}
 		if keys[i] = (item.Primary{Names: c.Schema.SortedKey}).With(composed); c.Schema.Folded != nil {

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,15 +83,25 @@ func (db *DB) declareOwn(t reflect.Type, spec *bind.Options) (*registered, error
 	if known, ok := db.registry.stores[id]; ok {
 		return known, sameOptions(known.core, spec)
 	}
-	s, err := plan.Declare(t, db.options(), spec)
+	cfg := &db.config
+	s, err := plan.Declare(t, schema.Options{
+		Namespace: cfg.Namespace.Name, NamespaceVersion: cfg.Namespace.Version, PK: cfg.PK, SK: cfg.SK, TTL: cfg.TTL, Precision: db.format,
+		Profile: schema.NewProfile(cfg.Interop), Validator: cfg.Validator, FromContext: cfg.FromContext, SDKCodec: cfg.Codec == SDKCodec,
+	}, spec)
 	if err != nil {
 		return nil, err
 	}
 	if err := db.regional(s, spec); err != nil {
 		return nil, err
 	}
-	table, err := db.register(s)
-	if err != nil {
+	table := cfg.Table
+	if s.Table != "" {
+		table = cmp.Or(cfg.Tables[s.Table], s.Table)
+	}
+	if table == "" {
+		return nil, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
+	}
+	if err := engine.DatabaseOf(db).Add(table, s); err != nil {
 		return nil, err
 	}
 	made := &registered{core: &engine.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: engine.DatabaseOf(db)}}
@@ -278,7 +289,7 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
 	c, spec := engine.Of(h), bind.Collect(opts)
-	composed, parts, err := bind.Key(c.Schema, reflect.ValueOf(key), nil)
+	composed, parts, err := bind.Key(c.Schema, reflect.ValueOf(key), nil, nil)
 	if len(spec.Errs) > 0 {
 		err = c.Readable(spec)
 	}

@@ -121,7 +121,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec *bind.Options
 	}
 	src := copiesSource(c, verb)
 	src.Exact, src.Base = true, func() expr.Cond { return expr.Cond{} }
-	if _, parts, err := bind.Key(c.Schema, v, nil); err == nil && len(c.Schema.Folded) > 0 {
+	if _, parts, err := bind.Key(c.Schema, v, nil, nil); err == nil && len(c.Schema.Folded) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := layout.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {

@@ -126,35 +126,44 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 	if s != nil {
 		e = s.e
 	}
-	_, err := newAppend(engine.Of(s), e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]).Run(ctx, &r)
+	_, err := newAppend(engine.Of(s), e, reflect.ValueOf(ev), opts, setResult[T]).Run(ctx, &r)
 	return r, err
 }
 
 // Append is [Series.Append] as a value. In a transaction, an event that is not applied fails the whole transaction with
 // a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
 func (o *Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
-	return engine.NewWrite[Result[T]](newAppend(engine.Of(o), o.opened().e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]))
+	return engine.NewWrite[Result[T]](newAppend(engine.Of(o), o.opened().e, reflect.ValueOf(ev), opts, setResult[T]))
 }
 
 // setResult sets the Result that into points to, of an append that returned got. A current item that got does not have is read
 // through unknown when it is asked for.
 func setResult[T any](got plan.Result, unknown *current, into any) error {
 	r := into.(*Result[T])
+	if got.Skipped || got.Item != nil {
+		return r.set(got, unknown)
+	}
+	*r = Result[T]{Applied: true, current: unknown}
+	return nil
+}
+
+// set is setResult for an event that was not applied, or whose current item is known.
+func (r *Result[T]) set(got plan.Result, unknown *current) error {
 	*r = Result[T]{Applied: !got.Skipped, Reason: Reason(got.Reason)}
 	switch {
 	case got.Item != nil:
 		r.current = &current{core: unknown.core, item: got.Item}
-	case r.Applied, r.Reason != "" && r.Reason != ConditionFailed: // without an image this reason means that there is no item
+	case r.Reason != "" && r.Reason != ConditionFailed: // without an image this reason means that there is no item
 		r.current = unknown
 	}
-	if got.Existing != nil {
-		stored, err := engine.Decode[T](unknown.core, got.Existing)
-		if err != nil {
-			return err
-		}
+	if got.Existing == nil {
+		return nil
+	}
+	stored, err := engine.Decode[T](unknown.core, got.Existing)
+	if err == nil {
 		r.Existing = &stored
 	}
-	return nil
+	return err
 }
 
 // conditions resolves the options of an append.
@@ -176,13 +185,13 @@ func notApplied(why Reason, current, stored item.Item) plan.Result {
 func done(r plan.Result) plan.Resolution { return plan.Resolution{Result: &r} }
 
 // newAppend returns the operation of an append of v. decode sets the caller's Result.
-func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, decode func(plan.Result, *current, any) error) engine.Operation {
+func newAppend(c *engine.Core, e *events, v reflect.Value, opts []AppendOption, decode func(plan.Result, *current, any) error) engine.Operation {
 	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table}
 	op.Mergeable = true
 	ev, err := newEvent(c, e, v)
 	var user expr.Cond
-	if err == nil && (len(spec.If) > 0 || len(spec.Errs) > 0) {
-		user, err = e.conditions(c, spec)
+	if err == nil && len(opts) > 0 {
+		user, err = e.conditions(c, bind.Collect(opts))
 	}
 	switch {
 	case err != nil:

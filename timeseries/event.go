@@ -1,7 +1,6 @@
 package timeseries
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -37,7 +36,7 @@ var eventKind = item.S(layout.EventKind)
 // newEvent encodes v. It leaves out fields that are neither key, orderBy, id nor append fields.
 func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
-	primary, parts, err := bind.Key(s, v, nil)
+	primary, parts, err := bind.Key(s, v, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 				return nil, err
 			}
 		case a.IsRequired && item.Empty(av):
-			missing = append(missing, &entitytype.InputError{Code: bind.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
+			missing = append(missing, bind.Invalid(s, bind.CodeRequired, a, "%s", a.WhyRequired()))
 			continue
 		case av == nil || null && a.Nilable():
 			continue // the event does not report the field
@@ -93,7 +92,7 @@ func (ev *event) place() error {
 		return bind.KeyError(s, err)
 	}
 	if len(text) > key.MaxSortKey {
-		return &bind.SizeError{Type: s.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
+		return bind.TooLarge(s, "the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)
 	}
 	ev.sortKey, ev.at = text, layout.EventKey(s, ev.primary, text)
 	return nil
@@ -109,11 +108,11 @@ func (ev *event) put(in *plan.Input) (plan.Action, error) {
 			return plan.Action{}, err
 		}
 		if t.After(in.Now.Add(most)) {
-			problem := fmt.Sprintf("the event is more than %s ahead of the clock", most)
-			if !ev.e.noCurrent {
-				problem += "; it would block later events"
+			why := "; it would block later events"
+			if ev.e.noCurrent {
+				why = ""
 			}
-			return plan.Action{}, &entitytype.InputError{Code: bind.CodeAhead, Type: s.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
+			return plan.Action{}, bind.Invalid(s, bind.CodeAhead, ev.e.orderBy, "the event is more than %s ahead of the clock%s", most, why)
 		}
 	}
 	it := item.Clone(ev.carried)

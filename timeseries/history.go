@@ -45,7 +45,7 @@ func eventPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec 
 		Code:  bind.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func() expr.Cond { return expr.Cond{} },
 	}
-	primary, parts, err := bind.Key(s, key, nil)
+	primary, parts, err := bind.Key(s, key, nil, nil)
 	if err == nil && s.EventPartitions != nil { // several partitions are printed as the one that they spread
 		where = layout.Printer(s).Cond(expr.Compare(expr.Eq, s.PK.Path, primary[s.PK.Attr]))
 	}

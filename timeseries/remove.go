@@ -66,7 +66,7 @@ func removed(c *engine.Core, e *events, v reflect.Value) (removal, error) {
 	if !s.HasMetadata {
 		return removal{}, bind.Invalid(s, bind.CodeRemove, nil, "effect-dynamodb, which shares the table, records late events without a trace on the current item")
 	}
-	primary, parts, err := bind.Key(s, v, nil)
+	primary, parts, err := bind.Key(s, v, nil, nil)
 	if err != nil {
 		return removal{}, err
 	}

@@ -30,7 +30,7 @@ func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 
 // newOp returns the operation for reads of the history of the item with v's primary key.
 func newOp(c *engine.Core, verb string, v reflect.Value) (*plan.Op, error) {
-	primary, parts, err := bind.Key(c.Schema, v, nil)
+	primary, parts, err := bind.Key(c.Schema, v, nil, nil)
 	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts}, err
 }
 

@@ -92,75 +92,23 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 		if err != nil {
 			return nil, false, err
 		}
-		if !n.Attr.Free {
-			if err := MayChange(s, n, c.Kind); err != nil {
+		r := expr.Change{Kind: c.Kind, Path: n.Path}
+		switch {
+		case !n.Attr.Plain || !n.Top || c.Target != (Target{Pointer: c.Target.Pointer}) || c.Kind != expr.Set && c.Kind != expr.Remove:
+			var invalid []error
+			if r, invalid, err = change(s, n, c); err != nil {
 				return nil, false, err
 			}
-		}
-		r, value, sets := expr.Change{Kind: c.Kind, Path: n.Path}, c.Value, c.Kind == expr.Set || c.Kind == expr.SetIfNotExists
-		switch c.Kind {
-		case expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet:
-			// A value for a path in text has not been type-checked by the compiler.
-			switch v := reflect.ValueOf(value); {
-			case v.Kind() != reflect.Slice && v.Kind() != reflect.Array && !(v.IsValid() && item.IsKeySet(v.Type())):
-				return nil, false, Invalid(s, CodeValue, n.Attr, "the elements to add or remove must be given as a slice")
-			case v.Len() == 0:
-				return nil, false, Invalid(s, CodeValue, n.Attr, "there is no element to add or remove")
-			}
-		}
-		if c.Kind != expr.Remove {
-			plain := *n
-			plain.Tag.OmitEmpty = plain.Tag.OmitEmpty && sets
-			if n.Loose && (c.Kind == expr.AddToSet || c.Kind == expr.DeleteFromSet) {
-				plain.Options = ",numberset"
-				switch item.Pointee(reflect.TypeOf(value).Elem()).Kind() {
-				case reflect.String:
-					plain.Options = ",stringset"
-				case reflect.Slice, reflect.Array:
-					plain.Options = ",binaryset"
-				}
-			}
-			if c.Target.Pointer == nil || c.Target.Inside != "" {
-				if value, err = conform(s, n, value); err != nil {
-					return nil, false, err
-				}
-			}
-			switch c.Kind {
-			case expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet:
-				value = item.Elements(reflect.ValueOf(value)).Interface()
-			}
-			if r.Value, err = encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact, nil); err != nil {
+			refused = append(refused, invalid...)
+			simple = simple && n.Attr.Free && len(r.Path) == 1 && (r.Kind == expr.Set || r.Kind == expr.Remove)
+		case c.Kind == expr.Set:
+			if r.Value, err = encode(s, n, reflect.ValueOf(c.Value), n.Attr.Exact, nil); err != nil {
 				return nil, false, err
 			}
-			needs, fits := "", []string(nil) // what the attribute must be stored as; nil: anything
-			switch c.Kind {
-			case expr.Add:
-				needs, fits = "Add needs an attribute that is stored as a number", []string{"N"}
-			case expr.ListAppend, expr.ListPrepend:
-				needs, fits = "ListAppend and ListPrepend need an attribute that is stored as a list", []string{"L"}
-			case expr.AddToSet, expr.DeleteFromSet:
-				needs, fits = "the attribute is not stored as a set; tag the field stringset, numberset or binaryset", []string{"SS", "NS", "BS"}
-			}
-			switch {
-			case fits != nil && !slices.Contains(fits, item.TypeName(r.Value)):
-				return nil, false, Invalid(s, CodeValue, n.Attr, "%s", needs)
-			case n.Top && n.Attr.IsRequired && item.Empty(r.Value):
-				return nil, false, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
-			case n.Top && n.Attr.IsOnce && item.Absent(r.Value):
-				return nil, false, Invalid(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
-			case r.Value == nil || n.Top && n.Attr.IndexPart && item.Absent(r.Value):
-				if c.Kind == expr.SetIfNotExists {
-					return nil, false, Invalid(s, CodeValue, n.Attr, "an empty value is not stored here")
-				}
-				r.Kind, r.Value = expr.Remove, nil // as in a write of the whole value
-			case n.Attr.IsOnce && n.Attr.Role.Has(schema.SetOnce):
-				r.Kind = expr.SetIfNotExists
+			if r.Value == nil { // as in a write of the whole value
+				r.Kind = expr.Remove
 			}
 		}
-		if s.Options.Validator != nil || c.Target.Key != nil || value != nil && !(n.Top && n.Attr.Basic) && schema.MayHaveValidate(reflect.TypeOf(value)) {
-			refused = append(refused, validateChange(s, n, c, value, r.Value)...)
-		}
-		simple = simple && n.Attr.Free && len(r.Path) == 1 && (r.Kind == expr.Set || r.Kind == expr.Remove)
 		for _, o := range out {
 			switch {
 			case o.Path.Overlaps(r.Path):
@@ -175,6 +123,78 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 		err = JoinErrors(refused)
 	}
 	return out, simple, err
+}
+
+// change checks one change, of any kind, at n and encodes its value. refused says what is invalid in it.
+func change(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, refused []error, err error) {
+	if !n.Attr.Free {
+		if err := MayChange(s, n, c.Kind); err != nil {
+			return r, nil, err
+		}
+	}
+	r = expr.Change{Kind: c.Kind, Path: n.Path}
+	value, sets := c.Value, c.Kind == expr.Set || c.Kind == expr.SetIfNotExists
+	needs, fits := "", []string(nil) // what the attribute must be stored as; nil: anything
+	switch c.Kind {
+	case expr.Add:
+		needs, fits = "Add needs an attribute that is stored as a number", []string{"N"}
+	case expr.ListAppend, expr.ListPrepend:
+		needs, fits = "ListAppend and ListPrepend need an attribute that is stored as a list", []string{"L"}
+	case expr.AddToSet, expr.DeleteFromSet:
+		needs, fits = "the attribute is not stored as a set; tag the field stringset, numberset or binaryset", []string{"SS", "NS", "BS"}
+	}
+	elements := c.Kind == expr.DeleteFromSet || addsElements(c.Kind)
+	if elements { // a value for a path in text has not been type-checked by the compiler
+		switch v := reflect.ValueOf(value); {
+		case v.Kind() != reflect.Slice && v.Kind() != reflect.Array && !(v.IsValid() && item.IsKeySet(v.Type())):
+			return r, nil, Invalid(s, CodeValue, n.Attr, "the elements to add or remove must be given as a slice")
+		case v.Len() == 0:
+			return r, nil, Invalid(s, CodeValue, n.Attr, "there is no element to add or remove")
+		}
+	}
+	if c.Kind != expr.Remove {
+		plain := *n
+		plain.Tag.OmitEmpty = plain.Tag.OmitEmpty && sets
+		if n.Loose && (c.Kind == expr.AddToSet || c.Kind == expr.DeleteFromSet) {
+			plain.Options = ",numberset"
+			switch item.Pointee(reflect.TypeOf(value).Elem()).Kind() {
+			case reflect.String:
+				plain.Options = ",stringset"
+			case reflect.Slice, reflect.Array:
+				plain.Options = ",binaryset"
+			}
+		}
+		if c.Target.Pointer == nil || c.Target.Inside != "" {
+			if value, err = conform(s, n, value); err != nil {
+				return r, nil, err
+			}
+		}
+		if elements {
+			value = item.Elements(reflect.ValueOf(value)).Interface()
+		}
+		if r.Value, err = encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact, nil); err != nil {
+			return r, nil, err
+		}
+		switch {
+		case fits != nil && !slices.Contains(fits, item.TypeName(r.Value)):
+			return r, nil, Invalid(s, CodeValue, n.Attr, "%s", needs)
+		case n.Top && n.Attr.IsRequired && item.Empty(r.Value):
+			return r, nil, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
+		case n.Top && n.Attr.IsOnce && item.Absent(r.Value):
+			return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
+		case r.Value == nil || n.Top && n.Attr.IndexPart && item.Absent(r.Value):
+			if c.Kind == expr.SetIfNotExists {
+				return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored here")
+			}
+			r.Kind, r.Value = expr.Remove, nil // as in a write of the whole value
+		case n.Attr.IsOnce && n.Attr.Role.Has(schema.SetOnce):
+			r.Kind = expr.SetIfNotExists
+		}
+	}
+	if s.Options.Validator != nil || c.Target.Key != nil || value != nil && !(n.Top && n.Attr.Basic) && schema.MayHaveValidate(reflect.TypeOf(value)) {
+		refused = validateChange(s, n, c, value, r.Value)
+	}
+	return r, refused, nil
 }
 
 // ChangeOf returns the change of an attribute or inside it, or nil.

@@ -31,8 +31,9 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 		switch v := av.(type) {
 		case *types.AttributeValueMemberN:
 			zero = strings.Trim(v.Value, "0.") == ""
-		case *types.AttributeValueMemberB:
-			zero = len(v.Value) == 0 || a.IsArray() && len(bytes.Trim(v.Value, "\x00")) == 0
+		case *types.AttributeValueMemberB: // an array has no empty value, only a zero one; a schema lock has no types
+			array := a.Type != nil && schema.Bare(a.Type).Kind() == reflect.Array
+			zero = len(v.Value) == 0 || array && len(bytes.Trim(v.Value, "\x00")) == 0
 		case *types.AttributeValueMemberBOOL:
 			zero = !v.Value
 		}
@@ -43,47 +44,51 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 	return nil
 }
 
-// Keys holds the encoded attributes and the memory of which [Key] composes primary keys.
+// Keys holds the memory of which [Key] composes primary keys.
 type Keys struct {
-	Encoded        item.Item   // the attributes of the value, encoded already; nil: Key encodes the parts
-	together       item.Values // that Key encodes the parts in
-	parts, primary item.Item   // maps for the next key; nil: new ones
+	together       item.Values // that Key encodes key parts in
+	parts, primary item.Item   // maps for the next key
 }
 
 // NewKeys returns a Keys for n values of s, which are encoded together and composed in the same maps.
 func NewKeys(s *schema.Schema, n int) *Keys {
-	k := new(Keys)
 	if s.Unopened != nil {
-		return k
+		return nil
 	}
 	each := len(s.PK.Parts)
 	if s.SK != nil {
 		each += len(s.SK.Parts)
 	}
-	k.together, k.parts = item.Values{Likely: item.Room{Texts: n * each, Numbers: n * each}}, item.Item{}
+	k := &Keys{together: item.Values{Likely: item.Room{Texts: n * each, Numbers: n * each}}, parts: item.Item{}}
 	if k.primary = k.parts; !s.NativeKey {
 		k.primary = item.Item{}
 	}
 	return k
 }
 
-// Key composes the primary key of v, which needs only the key parts. parts are the key parts as they are stored. It can be the same
-// map as primary, so neither may be changed, and with a k from NewKeys the next call changes both. k may be nil.
-func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, err error) {
+// next returns the memory for a key. It is empty, unless the key is composed in the item of its value.
+func (k *Keys) next(within bool) (together *item.Values, primary, parts item.Item) {
+	if !within {
+		clear(k.parts)
+		clear(k.primary)
+	}
+	return &k.together, k.primary, k.parts
+}
+
+// Key composes the primary key of v, which needs only the key parts. it is v encoded, or nil: then Key encodes the parts. parts are the key
+// parts as they are stored. It can be the same map as primary, so neither may be changed, and with memory the next call changes both.
+// memory may be nil.
+func Key(s *schema.Schema, v reflect.Value, it item.Item, memory *Keys) (primary, parts item.Item, err error) {
 	if s.Unopened != nil {
 		return nil, nil, s.Unopened
 	}
-	if k == nil {
-		k = &Keys{}
-	}
-	if primary, parts = k.primary, k.parts; parts == nil {
-		parts = make(item.Item, 2)
-		if primary = parts; !s.NativeKey {
-			primary = make(item.Item, 2)
-		}
-	} else if k.Encoded == nil {
-		clear(parts)
-		clear(primary)
+	var together *item.Values
+	if memory != nil {
+		together, primary, parts = memory.next(it != nil)
+	} else if parts = make(item.Item, 2); s.NativeKey {
+		primary = parts
+	} else {
+		primary = make(item.Item, 2)
 	}
 	defs := [...]*schema.KeyDef{s.PK, s.SK}
 	for _, def := range defs {
@@ -91,17 +96,17 @@ func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, 
 			continue
 		}
 		for _, a := range def.Parts {
-			av := k.Encoded[a.Name]
-			if k.Encoded == nil {
+			av := it[a.Name]
+			if it == nil {
 				fv, absent := v.FieldByIndexErr(a.Index)
 				if absent == nil { // else it is inside a nil embedded pointer
-					av, err = encode(s, a.Node, fv, a.Exact, &k.together)
+					av, err = encode(s, a.Node, fv, a.Exact, together)
 				}
 				if err != nil {
 					return nil, nil, err
 				}
 			}
-			if text, ok := av.(*types.AttributeValueMemberS); !ok || text.Value == "" || a.Text || a.Time || a.Custom != nil { // most parts are texts
+			if text, ok := av.(*types.AttributeValueMemberS); !ok || text.Value == "" || !a.AnyText {
 				if err := CheckPart(s, a, av); err != nil {
 					return nil, nil, err
 				}

@@ -34,15 +34,11 @@ type Options struct {
 	Scanned      func(entitytype.ScanProgress) // called with the progress of a scan; nil: not reported
 
 	// Of writes of one item.
-	If         []Cond
-	Changes    []Change
-	Idempotent bool   // send the write as a transaction under a token
-	Expect     *int64 // version
-	AnyVersion bool   // expect no version, whatever the given struct holds
-	From       Image  // the item that the write is planned from; nil: it is read
-	Old        any    // *T, receives the item before the write; nil: not requested
-	IfPresent  bool   // a missing item is no error
-	Missing    *bool  // receives whether there was none; nil: not requested
+	If      []Cond
+	Changes []Change
+	Terms
+	IfPresent bool  // a missing item is no error
+	Missing   *bool // receives whether there was none; nil: not requested
 
 	// Of transactions.
 	Decisions int // the most that are made; 0 without the option
@@ -67,13 +63,22 @@ type Options struct {
 	Bound    []Bound        // options for the handles that entity.Bind opens
 
 	// Of this module only.
-	SoleWriter bool     // a write with a lost answer may be repeated, since nothing else writes the item
-	Handle     string   // the constructor of a store that runs, "" for entity.New
-	Table      string   // logical table of a store, instead of the declared one
-	Own        bool     // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
-	Derived    bool     // the items are derived from others, and rebuilt when their form changes
-	Sources    []string // of derived items: the entities that they are made from
-	Secret     bool     // derived items are made from what has secret fields
+	Handle  string   // the constructor of a store that runs, "" for entity.New
+	Table   string   // logical table of a store, instead of the declared one
+	Own     bool     // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived bool     // the items are derived from others, and rebuilt when their form changes
+	Sources []string // of derived items: the entities that they are made from
+	Secret  bool     // derived items are made from what has secret fields
+}
+
+// Terms are what few writes ask for. They can be compared: a write that asks for nothing has the zero value.
+type Terms struct {
+	Idempotent bool   // send the write as a transaction under a token
+	Expect     *int64 // version
+	AnyVersion bool   // expect no version, whatever the given struct holds
+	From       Image  // the item that the write is planned from; nil: it is read
+	Old        any    // *T, receives the item before the write; nil: not requested
+	SoleWriter bool   // a write with a lost answer may be repeated, since nothing else writes the item
 }
 
 // Segment is one of several parts of a table.

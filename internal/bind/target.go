@@ -46,9 +46,19 @@ func isNegative(v reflect.Value) bool {
 	return false
 }
 
-// Node returns the place in the item that a target names. The path of a target in text, such as features.colour or items[0].qty, begins
-// with an attribute of the struct. Names with a dot or a bracket need a field address or entity.MapEntry.
-func Node(s *schema.Schema, t Target) (n *schema.Node, err error) {
+// Node returns the place in the item that a target names.
+func Node(s *schema.Schema, t Target) (*schema.Node, error) {
+	if p := reflect.ValueOf(t.Pointer); p.Kind() == reflect.Pointer && !p.IsNil() && t == (Target{Pointer: t.Pointer}) { // most are a field
+		if n := s.Node(p); n != nil {
+			return n, nil
+		}
+	}
+	return place(s, t)
+}
+
+// place is Node for any target. The path of a target in text, such as features.colour or items[0].qty, begins with an attribute of the
+// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
+func place(s *schema.Schema, t Target) (n *schema.Node, err error) {
 	var a *schema.Attr
 	var steps expr.Path
 	if t.Pointer == nil {

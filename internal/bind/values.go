@@ -26,7 +26,8 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 	case !v.IsValid():
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case n.Top && n.Attr.Time:
-		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
+		f := n.Attr.TimeField()
+		f.OmitEmpty, f.Exact = n.Tag.OmitEmpty, exact
 		av, err = f.Encode(v, nil)
 	case n.Top && n.Attr.Text:
 		f := n.Attr.TextField()
@@ -130,7 +131,7 @@ func WholeItem(s *schema.Schema, v reflect.Value, it item.Item, err error, skip 
 // KeyAndItem returns the primary key of Key and the result of WholeItem, without skip and changes.
 func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err error) {
 	it, wrong := s.Codec.Encode(v)
-	if primary, _, err = Key(s, v, &Keys{Encoded: it}); err == nil {
+	if primary, _, err = Key(s, v, it, nil); err == nil {
 		it, err = WholeItem(s, v, it, wrong, nil, nil)
 	}
 	return primary, it, err
@@ -139,12 +140,12 @@ func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err e
 // KeyedItem is KeyAndItem for a new item that has its primary key.
 func KeyedItem(s *schema.Schema, v reflect.Value) (item.Item, error) {
 	it, wrong := s.Codec.Encode(v)
-	k := &Keys{Encoded: it}
+	var k *Keys
 	within := it != nil && s.NativeKey && !s.PK.Native[0].IsOwned && (s.SK == nil || !s.SK.Native[0].IsOwned)
 	if within {
-		k.parts, k.primary = it, it
+		k = &Keys{parts: it, primary: it}
 	}
-	primary, _, err := Key(s, v, k)
+	primary, _, err := Key(s, v, it, k)
 	if err != nil {
 		return nil, err
 	}

@@ -160,13 +160,11 @@ type request struct {
 	entitytype.Attempt
 	capacity types.ReturnConsumedCapacity // whether the answer should say what the request consumed
 
-	mu      sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
-	watched bool       // the SDK's client took the steps of Watch; another one may ignore them
-	begun   bool       // the request reached the HTTP client
-	asked   bool       // for a connection
-	open    int        // connections obtained, less the writes that ended with an error
-	whole   bool       // a write ended without an error, so that it may still be in a buffer, or part of an answer arrived
-	trace   httptrace.ClientTrace
+	mu    sync.Mutex            // hooks run on goroutines of the transport, also after the call has returned
+	begun bool                  // the request reached the HTTP client
+	asked bool                  // for a connection
+	open  int                   // connections obtained, less the writes that ended with an error, and once more when a part of an answer arrived
+	trace httptrace.ClientTrace // with hooks once the SDK's client took the steps of Watch; another one may ignore them
 
 	shown [4]string // what the pointers of its input point to, unless there are more
 	with  [1]func(*dynamodb.Options)
@@ -178,21 +176,16 @@ type request struct {
 func (q *request) Watch(stack *middleware.Stack) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.watched { // a client may use the options for several requests
-		q.watched = true
+	if q.trace.GetConn == nil { // a client may use the options for several requests
 		q.trace = httptrace.ClientTrace{
 			GetConn: func(string) { q.note(func() { q.asked = true }) },
 			GotConn: func(httptrace.GotConnInfo) { q.note(func() { q.open++ }) },
 			WroteRequest: func(w httptrace.WroteRequestInfo) {
-				q.note(func() {
-					if w.Err != nil {
-						q.open--
-					} else {
-						q.whole = true
-					}
-				})
+				if w.Err != nil { // else it may still be in a buffer
+					q.note(func() { q.open-- })
+				}
 			},
-			GotFirstResponseByte: func() { q.note(func() { q.whole = true }) },
+			GotFirstResponseByte: func() { q.note(func() { q.open++ }) },
 		}
 	}
 	return stack.Deserialize.Add(q, middleware.After)
@@ -233,7 +226,7 @@ func (q *request) note(f func()) {
 // unsent reports whether the request was certainly not written in full. It is false while a connection's write has not
 // ended, as after a cancelled context.
 func (q *request) unsent() bool {
-	return q.watched && (!q.begun || q.asked && !q.whole && q.open == 0)
+	return q.trace.GetConn != nil && (!q.begun || q.asked && q.open == 0)
 }
 
 // classify returns the class of the request's error. If no hook was called, it depends on the type of the error alone.
@@ -244,7 +237,7 @@ func (q *request) classify(ctx context.Context, err error) class {
 	switch {
 	case k == unknown && q.unsent():
 		return transient
-	case k == transient && neverDialled(err) && (q.whole || q.open > 0):
+	case k == transient && neverDialled(err) && q.open > 0:
 		return unknown // an HTTP client that tries again had another connection
 	}
 	return k

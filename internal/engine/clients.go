@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -42,8 +41,11 @@ func Owns(client Client, ignoresItems bool) bool {
 		return false
 	}
 	o := sdk.Options()
-	plain := len(o.APIOptions) == 0 && interceptors(&o.Interceptors) == 0
-	return wire.Ours(&o) && (plain || ignoresItems)
+	r := &o.Interceptors
+	added := len(o.APIOptions) + len(r.BeforeExecution) + len(r.BeforeSerialization) + len(r.AfterSerialization) + len(r.BeforeRetryLoop) +
+		len(r.BeforeAttempt) + len(r.BeforeSigning) + len(r.AfterSigning) + len(r.BeforeTransmit) + len(r.AfterTransmit) +
+		len(r.BeforeDeserialization) + len(r.AfterDeserialization) + len(r.AfterAttempt) + len(r.AfterExecution)
+	return wire.Ours(&o) && (added == 0 || ignoresItems)
 }
 
 // Place says where a client looks for tables, for the error of one that is not there: its Region, and its endpoint if one is set. A
@@ -59,11 +61,4 @@ func Place(client Client) string {
 		return " in Region " + o.Region
 	}
 	return " in Region " + o.Region + " at " + u.Scheme + "://" + u.Host
-}
-
-// interceptors returns how many there are.
-func interceptors(r *smithyhttp.InterceptorRegistry) int {
-	return len(r.BeforeExecution) + len(r.BeforeSerialization) + len(r.AfterSerialization) + len(r.BeforeRetryLoop) + len(r.BeforeAttempt) +
-		len(r.BeforeSigning) + len(r.AfterSigning) + len(r.BeforeTransmit) + len(r.AfterTransmit) + len(r.BeforeDeserialization) +
-		len(r.AfterDeserialization) + len(r.AfterAttempt) + len(r.AfterExecution)
 }

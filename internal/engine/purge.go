@@ -41,7 +41,7 @@ func (c *Core) PurgeItem(ctx context.Context, key reflect.Value, spec *bind.Opti
 	err := c.Readable(spec)
 	var primary, parts item.Item
 	if err == nil {
-		primary, parts, err = bind.Key(c.Schema, key, nil)
+		primary, parts, err = bind.Key(c.Schema, key, nil, nil)
 	}
 	if err != nil {
 		return c.Wrap("Purge", layout.KeyText(c.Schema, primary), err)

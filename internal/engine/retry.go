@@ -16,10 +16,11 @@ import (
 
 // attempts is the state of a request that may be sent several times.
 type attempts struct {
-	sent  int
-	token func() error  // gives back what the repetition under way took from the retry budget; may be nil
-	life  time.Duration // how long after it was first sent the request may be repeated; 0 for ever
-	until time.Time     // when life ends; zero before the request was sent
+	sent      int
+	token     func() error  // gives back what the repetition under way took from the retry budget; may be nil
+	life      time.Duration // how long after it was first sent the request may be repeated; 0 for ever
+	until     time.Time     // when life ends; zero before the request was sent
+	ambiguous bool          // it may have been applied, or may still be
 }
 
 // errTooLate says that a unit budget allows a repetition only when it must not be made any more.

@@ -132,21 +132,31 @@ func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (it
 	return nil, sentinel.ErrConflict
 }
 
-// explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by now, as after a
-// restore, and op has changed nothing: the error would be about a moment that has passed, and op can be planned again.
-func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) (explained error, exists bool) {
-	var present *plan.ItemPresent
-	if !op.AlsoDeleted || !errors.Is(err, sentinel.ErrNotFound) || errors.As(err, &present) {
-		return err, false
+// explain adds to the errors of items that were not found whether they have been deleted. again is set if one of them exists by now, as
+// after a restore, and its op has changed nothing: the error would be about a moment that has passed, and the ops can be planned again.
+// planned says that all ops were planned.
+func (t *transaction) explain(ctx context.Context, failed []OpFailure, planned bool) (again bool) {
+	for i := range t.ops {
+		if !planned {
+			t.ops[i].there = nil
+		}
 	}
-	deleted, exists, readErr := plan.Fate(ctx, r, op, r.Clock().UTC())
-	switch {
-	case readErr != nil:
-		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr), false
-	case deleted:
-		return fmt.Errorf("%w: %w", sentinel.ErrDeleted, err), false
+	for i, f := range failed {
+		var present *plan.ItemPresent
+		var missing *plan.Missing
+		var unsure *plan.Ambiguous
+		op := t.ops[f.Index].Op
+		if !op.AlsoDeleted || !errors.Is(f.Err, sentinel.ErrNotFound) || errors.As(f.Err, &present) {
+			continue
+		}
+		switch deleted, exists, err := plan.Fate(ctx, t.r, op, t.r.Clock().UTC()); {
+		case err != nil:
+			failed[i].Err = fmt.Errorf("%w; whether it was deleted could not be read: %w", f.Err, err)
+		case deleted:
+			failed[i].Err = fmt.Errorf("%w: %w", sentinel.ErrDeleted, f.Err)
+		case exists && errors.As(f.Err, &missing) && missing.Op == op && !errors.As(f.Err, &unsure):
+			failed[i].Err, again = errComesAndGoes, true
+		}
 	}
-	var missing *plan.Missing
-	var unsure *plan.Ambiguous
-	return err, exists && errors.As(err, &missing) && missing.Op == op && !errors.As(err, &unsure)
+	return again
 }

@@ -48,22 +48,15 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 	if r.Client == nil {
 		return response{}, ErrNoClient
 	}
-	a, plain, ambiguous := &actions[0], token == "", false
-	writes := plain || slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Kind != plan.Check })
-	fail := func(err error) (response, error) {
-		switch {
-		case ambiguous && plain:
-			return r.prove(ctx, a, err)
-		case ambiguous:
-			err = &plan.Ambiguous{Err: err}
-		}
+	if err := ctx.Err(); err != nil {
 		return response{}, err
 	}
-	operation, tables, sent := "", []string{a.Table}, attempts{}
+	a, plain, operation, sent := &actions[0], token == "", "TransactWriteItems", attempts{}
+	tables := []string{a.Table}
 	if plain {
 		operation = operations[a.Kind]
 	} else {
-		operation, tables, sent.life = "TransactWriteItems", make([]string, len(actions)), longestToken
+		tables, sent.life = make([]string, len(actions)), longestToken
 		for i := range actions {
 			tables[i] = actions[i].Table
 		}
@@ -72,9 +65,6 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		}
 	}
 	for {
-		if err := ctx.Err(); err != nil {
-			return fail(err)
-		}
 		var got response
 		k, err := r.try(ctx, &sent, operation, tables, func(ctx context.Context, q *request) (err error) {
 			if q.Own, q.watch[0], q.Call.Watch = r.Own, q.Watch, q.watch[:]; plain {
@@ -83,36 +73,59 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 			}
 			return r.together(ctx, actions, token, q)
 		})
-		switch k {
-		case success:
+		if k == success {
 			return got, nil
-		case refused:
-			f := reasons(err, actions)
-			if f == nil {
-				return fail(err) // an answer that does not fit the request proves nothing
-			}
-			return r.settle(ctx, actions, f, err, ambiguous, plain)
-		case transient, conflicted:
-			if f := reasons(err, actions); f != nil && t.decided(f) {
-				return r.settle(ctx, actions, f, err, ambiguous, plain)
-			}
-			if k == conflicted && t.decision != nil && !ambiguous {
-				return fail(exhausted(ctx, err))
-			}
-		case unknown:
-			if ambiguous = writes; plain && a.Pin == nil && !t.soleWriters() {
-				return fail(err)
-			}
-		case final:
-			return fail(r.tableError(err, tables...))
 		}
-		if !sent.until.IsZero() && time.Now().After(sent.until) {
-			return fail(exhausted(ctx, err))
-		}
-		if err := r.again(ctx, &sent, k, err); err != nil {
-			return fail(err)
+		if got, again, err := t.failed(ctx, &sent, tables, plain, k, err); !again {
+			return got, err
 		}
 	}
+}
+
+// failed follows an attempt that ended with err, of class k. again is set if the actions are to be sent again, after a pause that has
+// passed. Otherwise it returns the outcome.
+func (t *transaction) failed(ctx context.Context, sent *attempts, tables []string, plain bool, k class, err error) (got response, again bool, _ error) {
+	r, actions := t.r, t.actions
+	if k != unknown && k != final {
+		if f := reasons(err, actions); f != nil && (k == refused || t.decided(f)) {
+			got, err = r.settle(ctx, actions, f, err, sent.ambiguous, plain)
+			return got, false, err
+		}
+	}
+	switch k {
+	case refused: // an answer that does not fit the request proves nothing
+	case transient:
+		again = true
+	case conflicted:
+		if again = t.decision == nil || sent.ambiguous; !again {
+			err = exhausted(ctx, err)
+		}
+	case unknown:
+		sent.ambiguous = plain || slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Kind != plan.Check })
+		again = !plain || actions[0].Pin != nil || t.soleWriters()
+	case final:
+		err = r.tableError(err, tables...)
+	}
+	if again && !sent.until.IsZero() && time.Now().After(sent.until) {
+		again, err = false, exhausted(ctx, err)
+	}
+	if again {
+		e := r.again(ctx, sent, k, err)
+		if e == nil {
+			e = ctx.Err()
+		}
+		if e == nil {
+			return response{}, true, nil
+		}
+		err = e
+	}
+	switch {
+	case sent.ambiguous && plain:
+		got, err = r.prove(ctx, &actions[0], err)
+	case sent.ambiguous:
+		err = &plan.Ambiguous{Err: err}
+	}
+	return got, false, err
 }
 
 // prove ends the delivery of an action that may have been applied. If the item has its write id, it was. Otherwise nothing

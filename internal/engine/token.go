@@ -96,7 +96,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		for i := range t.ops {
 			t.ops[i].in.Learned = plan.Learned{}
 		}
-		failed, again, _ := t.resolve(got)
+		failed, again, _, _ := t.resolve(got)
 		if !again || round == r.MaxAttempts {
 			return nil, failed, got.cause
 		}

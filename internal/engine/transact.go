@@ -38,6 +38,7 @@ type transaction struct {
 	actions []plan.Action  // of the plans in order; those on one item are merged, because DynamoDB refuses two
 	parts   []int          // how many actions of plans each of actions contains; nil if none is merged
 	refusal []plan.Failure // of actions; nil before one
+	one     [1]operation   // room for ops, of a write that is sent alone
 }
 
 type operation struct {
@@ -64,12 +65,8 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
 	}
-	var alone struct { // one allocation
-		transaction
-		op [1]operation
-	}
-	t := &alone.transaction
-	alone.op[0].Op, t.r, t.ops = op, r, alone.op[:]
+	t := &transaction{r: r}
+	t.one[0].Op, t.ops = op, t.one[:]
 	failed, err := t.run(ctx)
 	if failed != nil {
 		err = failed[0].Err
@@ -139,30 +136,16 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 	for round := 0; round < t.r.MaxAttempts; round++ {
 		var again bool
 		var cause error
-		if failed, err = t.plan(ctx, round == 0); failed != nil {
-			for i := range t.ops {
-				t.ops[i].there = nil
-			}
-		} else if err == nil {
+		failed, err = t.plan(ctx, round == 0)
+		planned := failed == nil && err == nil
+		if planned {
 			failed, again, cause, err = t.send(ctx)
-			if again && t.decision != nil { // the same ops are planned once more only if the refusal has said what a new plan needs
-				again = slices.ContainsFunc(t.ops, func(op operation) bool { return op.there != nil || op.in.Learned.Any() })
-			}
 		}
 		if failed == nil || err != nil {
 			return failed, err
 		}
-		if !again {
-			for i, f := range failed { // what each op would report alone
-				explained, exists := t.r.explain(ctx, t.ops[f.Index].Op, f.Err)
-				if exists {
-					explained, again = errComesAndGoes, true
-				}
-				failed[i].Err = explained
-			}
-			if !again {
-				return failed, cause
-			}
+		if !again && !t.explain(ctx, failed, planned) {
+			return failed, cause
 		}
 		if err := t.r.pause(ctx, round); err != nil {
 			return nil, fmt.Errorf("%w: %w", err, failed[0].Err)
@@ -211,8 +194,7 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 // error behind failed.
 func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool, cause, err error) {
 	for {
-		t.actions, t.parts = t.ops[0].plan.Actions, nil
-		if t.joined || len(t.actions) > 1 {
+		if t.actions = t.ops[0].plan.Actions; t.joined { // one plan has no two actions on an item
 			if failed, err = t.merge(); failed != nil || err != nil {
 				return failed, false, nil, err
 			}
@@ -245,14 +227,9 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 			}
 			return nil, false, nil, t.done(got.returned)
 		}
-		if t.refusal = got.failures; t.decision != nil {
-			if failed = t.overtaken(got); failed != nil {
-				return failed, false, got.cause, nil
-			}
-		}
 		var next *plan.Plan
-		if failed, again, next = t.resolve(got); next == nil {
-			return failed, again, got.cause, nil
+		if failed, again, cause, next = t.resolve(got); next == nil {
+			return failed, again, cause, nil
 		}
 		t.ops[0].plan = next
 	}
@@ -305,8 +282,13 @@ func (t *transaction) soleWriters() bool {
 // resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that has changed
 // since, and no other has failed for good. A failed claim may follow from the stale plan, which would have given up the claimed value, so
 // it does not count as final then, and is not returned. Nor does any other failure while an op is refused by an item in an earlier form,
-// which may have more to say in today's. An op alone can also go on with another plan, or have a result.
-func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *plan.Plan) {
+// which may have more to say in today's. An op alone can also go on with another plan, or have a result. cause is the SDK's error.
+func (t *transaction) resolve(got response) (failed []OpFailure, again bool, cause error, next *plan.Plan) {
+	if t.refusal = got.failures; t.decision != nil {
+		if failed = t.overtaken(got); failed != nil {
+			return failed, false, got.cause, nil
+		}
+	}
 	var lost []OpFailure
 	final, certain, outdated := false, !got.ambiguous || t.soleWriters(), false
 	for i := range t.ops {
@@ -333,14 +315,14 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 		switch {
 		case t.joined || !certain || v.Replan != nil:
 		case v.Next != nil:
-			return nil, false, v.Next
+			return nil, false, nil, v.Next
 		case v.Result != nil:
 			if op.result = *v.Result; op.Old != nil {
 				if err := op.Old(v.Result.Old); err != nil {
-					return []OpFailure{{i, err}}, false, nil
+					return []OpFailure{{i, err}}, false, got.cause, nil
 				}
 			}
-			return nil, false, nil
+			return nil, false, got.cause, nil
 		}
 		err := failure(op.Op, op.plan, v, got, own[at].Image, at, op.in.Now)
 		if v.Replan != nil {
@@ -352,11 +334,13 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 	}
 	switch {
 	case lost != nil && (!final || outdated) && certain:
-		return lost, true, nil // without the claims, of which a new plan decides
+		// Without the claims, of which a new plan decides. A decision is planned once more only if the refusal has said what a plan needs.
+		again = t.decision == nil || slices.ContainsFunc(t.ops, func(op operation) bool { return op.there != nil || op.in.Learned.Any() })
+		return lost, again, got.cause, nil
 	case failed == nil && lost == nil: // each condition of the merged actions holds on the item that refused them
-		return []OpFailure{{0, fmt.Errorf("%w: %w", sentinel.ErrConflict, got.cause)}}, false, nil
+		return []OpFailure{{0, fmt.Errorf("%w: %w", sentinel.ErrConflict, got.cause)}}, false, got.cause, nil
 	}
-	return append(failed, lost...), false, nil
+	return append(failed, lost...), false, got.cause, nil
 }
 
 // failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether

@@ -24,15 +24,20 @@ type TimeField struct {
 
 // Codec encodes and decodes values of one struct type. It encodes plain values, times and text fields itself; attributevalue does the rest.
 type Codec struct {
-	Default key.TimeFormat // format of nested times
-	Times   []TimeField
-	Texts   []TextField
-	Stored  []StoredField
-	Parts   []KeyPart
-	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
-	Kept    []string // attributes that an item can have otherwise than the value that it was encoded from
+	Default  key.TimeFormat // format of nested times
+	*Special                // nil: each field is encoded as its Go type alone says
+	Parts    []KeyPart
+	Kept     []string // attributes that an item can have otherwise than the value that it was encoded from
 
 	layout *structLayout // see Compile; nil: attributevalue decodes every field
+}
+
+// Special lists the fields that are not encoded as their Go types alone say.
+type Special struct {
+	Times  []TimeField
+	Texts  []TextField
+	Stored []StoredField
+	Sets   []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
 }
 
 // StoredField is an attribute whose encoded value is replaced by what As returns.
@@ -64,9 +69,13 @@ func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
 // Loose returns a codec that truncates every time. Values that were read may have finer times than their format.
 func (c *Codec) Loose() *Codec {
 	loose := *c
-	loose.Times = slices.Clone(c.Times)
-	for i := range loose.Times {
-		loose.Times[i].Exact = false
+	if c.Special != nil {
+		special := *c.Special
+		special.Times = slices.Clone(c.Times)
+		for i := range special.Times {
+			special.Times[i].Exact = false
+		}
+		loose.Special = &special
 	}
 	return &loose
 }

@@ -34,7 +34,7 @@ type clocks struct {
 	} `dynamodbav:"inner"`
 }
 
-var codec = item.Codec{Default: key.Micro, Times: []item.TimeField{
+var codec = item.Codec{Default: key.Micro, Special: &item.Special{Times: []item.TimeField{
 	{Index: []int{0}, Attr: "nano", Format: key.Nano},
 	{Index: []int{1}, Attr: "sec", Format: key.Second},
 	{Index: []int{2}, Attr: "unix", Format: key.Unix},
@@ -42,7 +42,7 @@ var codec = item.Codec{Default: key.Micro, Times: []item.TimeField{
 	{Index: []int{4}, Attr: "null", Format: key.Nano},
 	{Index: []int{5}, Attr: "empty", Format: key.Nano, OmitEmpty: true},
 	{Index: []int{6}, Attr: "named", Format: key.Milli},
-}}
+}}}
 
 func TestCodec_TimesAreWrittenInTheirFormatAndReadBack(t *testing.T) {
 	zone := time.FixedZone("x", 3600)
@@ -404,7 +404,7 @@ func TestRead_TakesFromTheGivenValueWhatTheItemHasAsWell(t *testing.T) {
 		Tags    []string
 		At      time.Time
 	}
-	c := &item.Codec{Kept: []string{"version"}, Times: []item.TimeField{{Index: []int{4}, Attr: "At", Format: key.Second}}}
+	c := &item.Codec{Kept: []string{"version"}, Special: &item.Special{Times: []item.TimeField{{Index: []int{4}, Attr: "At", Format: key.Second}}}}
 	require.True(t, c.Compile(reflect.TypeFor[counter]()))
 	at := time.Date(2026, 4, 22, 12, 0, 0, 5e8, time.FixedZone("", 3600))
 	given := counter{Name: "a", Rest: math.Copysign(0, -1), Version: 7, Tags: []string{"x"}, At: at}

@@ -321,7 +321,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	it := make(Item, len(facts.fields)+4)                  // room for keys and hidden attributes
 	for i := range facts.fields {
 		f := &facts.fields[i]
-		if f.time && c.timeField(f.attr) != nil || len(c.Texts) > 0 && c.textField(f.attr) != nil {
+		if c.Special != nil && (c.timeField(f.attr) != nil || c.textField(f.attr) != nil) {
 			continue
 		}
 		fv, err := v.FieldByIndexErr(f.index)
@@ -337,38 +337,9 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 			suspect = suspect || unstorable(av) != ""
 		}
 	}
-	for _, name := range c.Sets {
-		if isNull(it[name]) {
-			delete(it, name)
-		}
-	}
-	for _, f := range c.Stored {
-		if av, ok := it[f.Attr]; ok {
-			it[f.Attr] = f.As(av)
-		}
-	}
-	for i := range c.Texts {
-		f := &c.Texts[i]
-		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
-			av, err := f.Encode(fv)
-			if err != nil {
-				return nil, err
-			}
-			if av != nil {
-				it[f.Attr] = av
-			}
-		}
-	}
-	for i := range c.Times {
-		f := &c.Times[i]
-		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
-			av, err := f.Encode(fv, &together)
-			if err != nil {
-				return nil, err
-			}
-			if av != nil {
-				it[f.Attr] = av
-			}
+	if c.Special != nil {
+		if err := c.Special.encode(it, v, &together); err != nil {
+			return nil, err
 		}
 	}
 	if suspect {
@@ -377,4 +348,41 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 		}
 	}
 	return it, nil
+}
+
+// encode adds the texts and times of v to it, in the memory of a, and changes what else is encoded otherwise than by its Go type.
+func (s *Special) encode(it Item, v reflect.Value, a *Values) error {
+	for _, name := range s.Sets {
+		if isNull(it[name]) {
+			delete(it, name)
+		}
+	}
+	for _, f := range s.Stored {
+		if av, ok := it[f.Attr]; ok {
+			it[f.Attr] = f.As(av)
+		}
+	}
+	for i := range s.Texts {
+		f := &s.Texts[i]
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
+			switch av, err := f.Encode(fv); {
+			case err != nil:
+				return err
+			case av != nil:
+				it[f.Attr] = av
+			}
+		}
+	}
+	for i := range s.Times {
+		f := &s.Times[i]
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
+			switch av, err := f.Encode(fv, a); {
+			case err != nil:
+				return err
+			case av != nil:
+				it[f.Attr] = av
+			}
+		}
+	}
+	return nil
 }

@@ -193,7 +193,7 @@ func TestCodec_DecodesItsOwnItems(t *testing.T) {
 	t.Parallel()
 	r, decoded, others := rand.New(rand.NewPCG(testsize.Seed(t), 0)), 0, 0
 	for range testsize.Pick(4_000, 60_000) {
-		typ, c := randomStruct(r), &Codec{Default: key.Milli}
+		typ, c := randomStruct(r), &Codec{Default: key.Milli, Special: new(Special)}
 		own := !factsOf(typ).needs().check
 		for _, f := range factsOf(typ).fields {
 			if f.time && f.form == byMarshal && f.options == "" {

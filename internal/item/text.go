@@ -118,19 +118,25 @@ func (f *TextField) decode(text string, fv reflect.Value) error {
 	return nil
 }
 
-func (c *Codec) timeField(attr string) *TimeField {
-	for i := range c.Times {
-		if c.Times[i].Attr == attr {
-			return &c.Times[i]
+// timeField returns the field that encodes an attribute as a time, or nil. s may be nil.
+func (s *Special) timeField(attr string) *TimeField {
+	if s != nil {
+		for i := range s.Times {
+			if s.Times[i].Attr == attr {
+				return &s.Times[i]
+			}
 		}
 	}
 	return nil
 }
 
-func (c *Codec) textField(attr string) *TextField {
-	for i := range c.Texts {
-		if c.Texts[i].Attr == attr {
-			return &c.Texts[i]
+// textField returns the field that encodes an attribute as a text, or nil. s may be nil.
+func (s *Special) textField(attr string) *TextField {
+	if s != nil {
+		for i := range s.Texts {
+			if s.Texts[i].Attr == attr {
+				return &s.Texts[i]
+			}
 		}
 	}
 	return nil

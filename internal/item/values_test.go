@@ -285,7 +285,7 @@ func TestEncode_EmptyIsLeftOut(t *testing.T) {
 		S []string `dynamodbav:"s,stringset,omitempty"`
 		N []int    `dynamodbav:"n,numberset"`
 	}
-	c := item.Codec{Sets: []string{"s"}}
+	c := item.Codec{Special: &item.Special{Sets: []string{"s"}}}
 	it := must(c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}})))
 	require.Equal(t, item.Item{"n": &nl{Value: true}}, it)
 	it = must(c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}})))
@@ -369,7 +369,7 @@ func TestTextField_EmptyAndUnstorableTexts(t *testing.T) {
 	require.Equal(t, item.S("0s"), got)
 
 	// A map would leave a type without exported fields empty.
-	c := item.Codec{Texts: []item.TextField{{Index: []int{0}, Attr: "ip"}}}
+	c := item.Codec{Special: &item.Special{Texts: []item.TextField{{Index: []int{0}, Attr: "ip"}}}}
 	type host struct {
 		IP netip.Addr `dynamodbav:"ip"`
 	}
@@ -392,7 +392,7 @@ func TestKeySet_IsStoredAsASortedSlice(t *testing.T) {
 		Bytes [][2]byte `dynamodbav:"bytes,omitempty,binaryset"`
 	}
 	for _, compiled := range []bool{true, false} {
-		c := item.Codec{Sets: []string{"nums", "bytes"}}
+		c := item.Codec{Special: &item.Special{Sets: []string{"nums", "bytes"}}}
 		if compiled {
 			require.True(t, c.Compile(reflect.TypeFor[asMaps]()))
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -94,18 +95,29 @@ var errOldLost = fmt.Errorf("%w: the answer with the item before the write was l
 // Begin makes op an operation on the item with the key of v, with compiled conditions. v may be encoded already, as it; otherwise that is
 // nil. Mistakes are in the Err of op, which it returns.
 func (op *Op) Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, spec *bind.Options) *Op {
-	op.Verb, op.Schema, op.Table = verb, s, table
-	op.Idempotent, op.SoleWriter, op.Context = spec.Idempotent, spec.SoleWriter, s.Contexts != nil
+	op.Verb, op.Schema, op.Table, op.Context = verb, s, table, s.Contexts != nil
+	op.Key, op.Parts, op.Err = bind.Key(s, v, it, nil)
+	if spec.Terms != (bind.Terms{}) || spec.Errs != nil || s.LocksGiven {
+		op.Err = op.accept(v, spec)
+	}
+	if op.Err == nil && len(spec.If) > 0 {
+		op.If, op.Err = bind.Conditions(s, spec.If)
+	}
+	return op
+}
+
+// accept takes the terms of a write whose key is known, or could not be made: op has that error. It returns the first mistake.
+func (op *Op) accept(v reflect.Value, spec *bind.Options) error {
+	s := op.Schema
+	op.Idempotent, op.SoleWriter = spec.Idempotent, spec.SoleWriter
 	switch {
 	case len(spec.Errs) > 0:
-		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", spec.Errs[0])
+		return bind.Invalid(s, bind.CodeOption, nil, "%v", spec.Errs[0])
 	case spec.Old != nil && reflect.TypeOf(spec.Old) != reflect.PointerTo(s.Type):
-		op.Err = bind.Invalid(s, bind.CodeOption, nil, "Returning takes a pointer to a %s, not a %T", s.Type, spec.Old)
-	case s.LocksGiven || spec.Expect != nil || spec.AnyVersion:
-		op.Err = op.expects(v, spec)
+		return bind.Invalid(s, bind.CodeOption, nil, "Returning takes a pointer to a %s, not a %T", s.Type, spec.Old)
 	}
-	if op.Err != nil {
-		return op
+	if err := op.expects(v, spec); err != nil || op.Err != nil {
+		return cmp.Or(err, op.Err)
 	}
 	if spec.Old != nil {
 		op.Read = op.Idempotent // a transaction does not return items
@@ -120,22 +132,16 @@ func (op *Op) Begin(s *schema.Schema, table, verb string, v reflect.Value, it it
 			return nil
 		}
 	}
-	if op.Key, op.Parts, op.Err = bind.Key(s, v, &bind.Keys{Encoded: it}); op.Err != nil {
-		return op
+	if spec.From == nil {
+		return nil
 	}
-	if spec.From != nil { // the item in the caller's image
-		image, table := spec.From.Image()
-		switch {
-		case image == nil:
-			op.Err = bind.Invalid(s, bind.CodeOption, nil, "the image holds no item; pass it to a Get with KeepImage first")
-		case table != op.Table || layout.KeyID(layout.KeyOf(s, image)) != layout.KeyID(op.Key):
-			op.Err = bind.Invalid(s, bind.CodeOption, nil, "the image holds another item")
-		default:
-			op.Given = image
-		}
+	image, table := spec.From.Image()
+	switch {
+	case image == nil:
+		return bind.Invalid(s, bind.CodeOption, nil, "the image holds no item; pass it to a Get with KeepImage first")
+	case table != op.Table || layout.KeyID(layout.KeyOf(s, image)) != layout.KeyID(op.Key):
+		return bind.Invalid(s, bind.CodeOption, nil, "the image holds another item")
 	}
-	if op.Err == nil && len(spec.If) > 0 {
-		op.If, op.Err = bind.Conditions(s, spec.If)
-	}
-	return op
+	op.Given = image
+	return nil
 }

@@ -46,29 +46,36 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	if !simple {
 		u.guards = slices.Concat(parentGuards(op.Changes), elementGuards(op.Changes), immutableGuards(s, op.Changes))
 	}
+	if !s.Alone {
+		op.Err = u.declared()
+	}
+	return op
+}
+
+// declared takes what declarations ask of the update.
+func (u *update) declared() error {
+	op, s := &u.Op, u.Schema
 	// A feature plans the changes from the whole item if it keeps the item's history, or a changed attribute unique.
 	op.Read = op.Read || s.KeepsHistory || s.HasUnique && slices.ContainsFunc(op.Changes, func(c expr.Change) bool {
 		a := s.Attr(c.Path.Root())
 		return a != nil && a.IsUnique
 	})
 	if !s.Follows {
-		return op
+		return nil
 	}
-	// Whether a read is needed does not depend on the time.
-	start := &Input{Now: time.Unix(0, 0)}
+	start := &Input{Now: time.Unix(0, 0)} // whether a read is needed does not depend on the time
 	owned, err := u.owned(start)
 	if err != nil {
-		op.Err = err
-		return op
+		return err
 	}
 	needRead := false
-	u.derived, needRead, op.Err = u.derive(append(slices.Clone(op.Changes), owned...), start)
+	u.derived, needRead, err = u.derive(append(slices.Clone(op.Changes), owned...), start)
 	u.clockDependent = dependsOnClock(s)
 	if x := bind.Expiry(s); x != nil && sharesExpiry(s) { // a write that moves the expiry moves it of other items too
 		needRead = needRead || bind.ChangeOf(op.Changes, x.Stamps()) != nil || bind.ChangeOf(u.derived, x.Stamps()) != nil
 	}
 	op.Read = op.Read || needRead
-	return op
+	return err
 }
 
 // plan plans an Update. Without reading the item it sends

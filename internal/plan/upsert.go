@@ -92,23 +92,27 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	if len(extra) > 0 {
 		u.guards = append(parentGuards(extra), elementGuards(extra)...)
 	}
+	if op.Plan = u.plan; !s.Alone {
+		op.Err = u.declared()
+	}
+	op.Read = (op.Read || op.Idempotent) && !op.ExpectNone // a transaction does not show whether it created the item
+	return op
+}
+
+// declared takes what declarations ask of the write.
+func (u *upsert) declared() (err error) {
+	op, s := &u.Op, u.Schema
+	op.Past, op.Read = s.LooksBack, op.Read || s.KeepsHistory || s.HasUnique
+	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil // without an expected version, an absent item is not an error
 	if s.Immutable {
 		u.guards = append(u.guards, immutableGuards(s, op.Changes)...)
 	}
-	if s.Follows {
-		// Whether a read is needed does not depend on the time.
+	if s.Follows { // whether a read is needed does not depend on the time
 		needRead := false
-		if u.derived, needRead, op.Err = u.derive(&Input{Now: time.Unix(0, 0)}); op.Err != nil {
-			return op
-		}
-		u.clockDependent = dependsOnClock(s)
-		op.Read = op.Read || needRead
+		u.derived, needRead, err = u.derive(&Input{Now: time.Unix(0, 0)})
+		u.clockDependent, op.Read = dependsOnClock(s), op.Read || needRead
 	}
-	op.Plan, op.Past = u.plan, s.LooksBack
-	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil                  // without an expected version, an absent item is not an error
-	op.Read = op.Read || op.Idempotent || s.KeepsHistory || s.HasUnique // a transaction does not show whether it created the item
-	op.Read = op.Read && !op.ExpectNone
-	return op
+	return err
 }
 
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.

@@ -38,6 +38,8 @@ type Attr struct {
 	IsRequired bool // see Required
 	IsZero     bool // see AllowsZero
 	Basic      bool // of a predeclared type without methods: a bool, a number or a string
+	AnyText    bool // as a key part: every text but "" is a value
+	Plain      bool // Free and Basic, no key of an index, and no Validator checks it: setting or removing it needs only its value
 	// IsUnique is set for an attribute of a unique constraint.
 	IsUnique bool
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
@@ -95,10 +97,6 @@ func (a *Attr) Wide() bool {
 	return false
 }
 
-// IsArray reports whether the attribute is an array, or a pointer to one. An array has no empty value, only a zero one. It is
-// false for an attribute that a schema lock describes.
-func (a *Attr) IsArray() bool { return a.Type != nil && Bare(a.Type).Kind() == reflect.Array }
-
 // IsSecret reports whether no message may hold a value of the attribute.
 func (a *Attr) IsSecret() bool { return a.Role.Has(Secret) }
 
@@ -110,6 +108,11 @@ func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }
 // TextField returns how an attribute with Text is encoded.
 func (a *Attr) TextField() *item.TextField {
 	return &item.TextField{Index: a.Index, Attr: a.Name, OmitEmpty: a.Tag.OmitEmpty, Zero: a.zero}
+}
+
+// TimeField returns how an attribute with Time is encoded.
+func (a *Attr) TimeField() *item.TimeField {
+	return &item.TimeField{Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.Exact}
 }
 
 // becomeText stores the attribute as the text that its type marshals to.
@@ -389,24 +392,26 @@ func (b *builder) roles(a *Attr) {
 // an append distinguishes an empty set from one that was not reported.
 func (b *builder) codec() {
 	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
+	special := new(item.Special)
 	expiry, expires := Feature[interface{ Stamps() string }](b.s)
 	for _, a := range b.s.Attrs {
 		if a.Owned() || a.WriteOnce() || a.Append || a.Clock || a.Role.Has(NotNull) || expires && a.Name == expiry.Stamps() {
 			b.s.Codec.Kept = append(b.s.Codec.Kept, a.Name)
 		}
 		if a.Tag.Set != "" && a.Tag.OmitEmpty && !a.Append {
-			b.s.Codec.Sets = append(b.s.Codec.Sets, a.Name)
+			special.Sets = append(special.Sets, a.Name)
 		}
 		if a.Role.Has(NotNull) {
-			b.s.Codec.Stored = append(b.s.Codec.Stored, item.StoredField{Attr: a.Name, As: a.Stored})
+			special.Stored = append(special.Stored, item.StoredField{Attr: a.Name, As: a.Stored})
 		}
 		if a.Text {
-			b.s.Codec.Texts = append(b.s.Codec.Texts, *a.TextField())
+			special.Texts = append(special.Texts, *a.TextField())
 		}
 		if a.Time {
-			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{
-				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.Exact,
-			})
+			special.Times = append(special.Times, *a.TimeField())
 		}
+	}
+	if special.Sets != nil || special.Stored != nil || special.Texts != nil || special.Times != nil {
+		b.s.Codec.Special = special
 	}
 }

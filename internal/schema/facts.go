@@ -36,6 +36,7 @@ type Facts struct {
 	Reserves     bool   // deleted copies keep their unique values
 	LooksBack    bool   // a new life of an item depends on earlier ones
 	Immutable    bool   // some attribute is immutable
+	Alone        bool   // a write of an item reads nothing, and concerns nothing else: no feature, index or immutable attribute asks for more
 	Replaces     bool   // a Put decides every attribute of the struct, whatever is stored
 	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
@@ -125,7 +126,7 @@ func (s *Schema) facts() {
 	if s.HasMetadata && s.Payload > 1 {
 		hide(PayloadAttr, item.N(strconv.Itoa(s.Payload)))
 	}
-	s.Replaces = !s.SetsExpiry
+	s.Replaces, s.Alone = !s.SetsExpiry, !s.Follows && !s.HasUnique && !s.LooksBack && !s.SoftDeletes
 	s.Exists, s.Absent = expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path)
 	s.Checks = s.Options.Validator != nil || s.Type != nil && MayHaveValidate(s.Type)
 	s.Completes = s.Prepares || len(s.Filled) > 0
@@ -135,10 +136,13 @@ func (s *Schema) facts() {
 		kept := a.IsOnce || a.Append || a.Clock || a.IsOwned && a != s.UpdatedAt && a.Role.Context == ""
 		s.Replaces = s.Replaces && !kept
 		s.Immutable = s.Immutable || a.Role.Has(Immutable)
+		s.Alone = s.Alone && !s.Immutable
 		a.IsUnique = slices.ContainsFunc(s.Features, func(f any) bool { c, is := f.(constraint); return is && c.Names(a) })
 		if t := a.Type; t != nil { // a recorded schema has no types
 			a.Basic = t.PkgPath() == "" && (t.Kind() < reflect.Array || t.Kind() == reflect.String)
 		}
 		a.IndexPart = slices.ContainsFunc(s.IndexKeys(), func(k *KeyDef) bool { return k.Native != nil && k.Has(a) })
+		a.AnyText = !a.Text && !a.Time && a.Custom == nil
+		a.Plain = a.Free && a.Basic && !a.IndexPart && s.Options.Validator == nil
 	}
 }

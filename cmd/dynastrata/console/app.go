@@ -122,7 +122,7 @@ func (s store) revert(ctx context.Context, key item.Item, n, shown int64) error 
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, f.RevertOp(s.Core, v, n, &bind.Options{Expect: &shown}))
+	return s.run(ctx, f.RevertOp(s.Core, v, n, &bind.Options{Terms: bind.Terms{Expect: &shown}}))
 }
 
 // run runs a write that is guarded by what was shown.

@@ -154,10 +154,10 @@ func (c *editing) op() (*plan.Op, error) {
 		if err != nil {
 			return nil, err
 		}
-		op = plan.NewUpdate(c.x.Schema, c.x.Table, c.key, &bind.Options{Changes: changes, AnyVersion: c.x.Schema.Locked})
+		op = plan.NewUpdate(c.x.Schema, c.x.Table, c.key, &bind.Options{Changes: changes, Terms: bind.Terms{AnyVersion: c.x.Schema.Locked}})
 	case studio.VerbRevert:
 		f, _ := schema.Feature[reverting](c.x.Schema)
-		op = f.RevertOp(c.x.Core, c.key, c.w.Version, &bind.Options{AnyVersion: c.x.Schema.Locked})
+		op = f.RevertOp(c.x.Core, c.key, c.w.Version, &bind.Options{Terms: bind.Terms{AnyVersion: c.x.Schema.Locked}})
 	case studio.VerbRestore:
 		f, _ := schema.Feature[restoring](c.x.Schema)
 		op = f.RestoreOp(c.x.Core, c.key, &bind.Options{})
