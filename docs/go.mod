@@ -8,6 +8,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5
 	github.com/dynastrata/dynastrata v0.1.0
 	github.com/dynastrata/dynastrata/migrate v0.1.0
+	github.com/dynastrata/dynastrata/tests/lint v0.1.0
 	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/guregu/dynamo/v2 v2.1.1
 	github.com/stretchr/testify v1.12.1

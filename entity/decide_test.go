@@ -135,7 +135,7 @@ func (s *subscriptions) decided(n int) {
 }
 
 func TestTransactFunc_ManyAtOnceAreAllApplied(t *testing.T) {
-	s, n := newSubscriptions(t), testsize.Pick(30, 100)
+	s, n := newSubscriptions(t), testsize.Pick(20, 100)
 	errs := make([]error, n)
 	var calls sync.WaitGroup
 	for i := range n {

@@ -348,6 +348,7 @@ func TestErase_AnItemThatNoLongerMatchesStays(t *testing.T) {
 // A fault at each request. What a call has not done, another from its cursor does; a late request removes nothing that was made since.
 func TestErase_FaultAtEachRequest(t *testing.T) {
 	t.Parallel()
+	items := testsize.Pick(2, 3)
 	for _, round := range testsize.Rounds(faults.Drop, faults.Late, faults.Lost, faults.Throttle, faults.InternalApplied, faults.Conflict, faults.Cut) {
 		for a, attempts := range []int{10, 1} {
 			for i, c := range []struct{ kind, verb, source string }{
@@ -364,13 +365,13 @@ func TestErase_FaultAtEachRequest(t *testing.T) {
 					stays, batches := b.Items(), c.source == "table"
 					for n, more := 1, true; more; n++ {
 						fault := round.At(n)
-						o.fill(3, "ann")
+						o.fill(items, "ann")
 						b.Wire.Inject(faults.Nth(n, fault))
 						done, err := o.query(c.source, !batches)(b.Ctx, c.verb, "")
 						more = len(b.Operations()) >= n
 						b.Wire.Inject(nil)
 						if err == nil {
-							require.Equal(t, entity.Erased{Found: 3, Deleted: 3}, done, "%d: %v", n, fault)
+							require.Equal(t, entity.Erased{Found: items, Deleted: items}, done, "%d: %v", n, fault)
 						}
 						total := done.Deleted
 						for again := 0; err != nil; again++ { // requests that the first error cancelled can still arrive
@@ -378,22 +379,22 @@ func TestErase_FaultAtEachRequest(t *testing.T) {
 							done, err = o.query(c.source, !batches)(b.Ctx, c.verb, done.Cursor)
 							total += done.Deleted
 						}
-						require.LessOrEqual(t, total, 3)
-						for i := range 3 {
+						require.LessOrEqual(t, total, items)
+						for i := range items {
 							_, there := o.read(idOf("ann", i))
 							require.False(t, there, "%d: %v", n, fault)
 						}
 						if c.verb == "PurgeAll" {
 							require.ElementsMatch(t, stays, b.Items(), "%d: %v", n, fault)
 						} else {
-							for i := range 3 {
+							for i := range items {
 								o.purge(idOf("ann", i))
 							}
 						}
 						if b.Wire.Kept() > 0 {
-							o.fill(3, "ann")
+							o.fill(items, "ann")
 							b.OK(b.Wire.Deliver())
-							for i := range 3 {
+							for i := range items {
 								_, there := o.read(idOf("ann", i))
 								require.True(t, there || batches || c.kind == "Bare", "%d: a late request has removed a new item", n)
 								o.purge(idOf("ann", i))

@@ -465,7 +465,7 @@ func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
 			return l.tasks.QueryAny([]task{{Project: "p"}, {Project: "p1"}, {Project: "none"}}, o...)
 		}},
 	}
-	for range testsize.Pick(2, 15) {
+	for range testsize.Pick(1, 15) {
 		for number, k := range kinds {
 			fixed := []entity.QueryOption{}
 			if random.IntN(2) == 0 {
