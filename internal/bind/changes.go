@@ -94,7 +94,7 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 		}
 		r := expr.Change{Kind: c.Kind, Path: n.Path}
 		switch {
-		case !n.Attr.Plain || !n.Top || c.Target != (Target{Pointer: c.Target.Pointer}) || c.Kind != expr.Set && c.Kind != expr.Remove:
+		case !n.Attr.Plain || c.Target != (Target{Pointer: c.Target.Pointer}) || c.Kind != expr.Set && c.Kind != expr.Remove:
 			var invalid []error
 			if r, invalid, err = change(s, n, c); err != nil {
 				return nil, false, err
