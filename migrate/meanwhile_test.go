@@ -117,6 +117,20 @@ type endable struct {
 	Ends  time.Time         `dynamodbav:"ends,omitempty" entity:"time=unix"`
 }
 
+// The rewrite claims the value because the claim lacks its end, and so does the update that it makes: one put is enough.
+func TestRewrite_EndsAsANewVersion(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[endable](t)
+	b.OK(s.Create(b.Ctx, endable{ID: "a", Seen: dbtest.Start, Token: "t"}))
+	b.OK(s.Update(b.Ctx, endable{ID: "a"}, entity.Remove(&entity.Fields[endable]().Ends)))
+	r, err := migrate.Rewrite(b.Ctx, s, migrate.Ends(), migrate.NewVersion(), migrate.Strict())
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Rewritten)
+	ends := b.Item("$app#v1#endable#a", "$app#v1#endable")["ends"]
+	require.NotNil(t, ends)
+	require.Equal(t, ends, b.Item("$app#v1#endable.token#t", "$app#v1#endable.token")["ends"])
+}
+
 // A rewrite cannot know that an end was removed on purpose: without Ends it stays as it is, and Check reports it.
 func TestRewrite_EndsSetsTheEndsThatAreMissing(t *testing.T) {
 	t.Parallel()

@@ -95,11 +95,9 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 		r := expr.Change{Kind: c.Kind, Path: n.Path}
 		switch {
 		case !n.Attr.Plain || c.Target != (Target{Pointer: c.Target.Pointer}) || c.Kind != expr.Set && c.Kind != expr.Remove:
-			var invalid []error
-			if r, invalid, err = change(s, n, c); err != nil {
+			if r, refused, err = change(s, n, c, refused); err != nil {
 				return nil, false, err
 			}
-			refused = append(refused, invalid...)
 			simple = simple && n.Attr.Free && len(r.Path) == 1 && (r.Kind == expr.Set || r.Kind == expr.Remove)
 		case c.Kind == expr.Set:
 			if r.Value, err = encode(s, n, reflect.ValueOf(c.Value), n.Attr.Exact, nil); err != nil {
@@ -125,8 +123,8 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 	return out, simple, err
 }
 
-// change checks one change, of any kind, at n and encodes its value. refused says what is invalid in it.
-func change(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, refused []error, err error) {
+// change checks one change, of any kind, at n and encodes its value. It appends to refused what is invalid in it.
+func change(s *schema.Schema, n *schema.Node, c Change, refused []error) (r expr.Change, _ []error, err error) {
 	if !n.Attr.Free {
 		if err := MayChange(s, n, c.Kind); err != nil {
 			return r, nil, err
@@ -192,7 +190,7 @@ func change(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, refused 
 		}
 	}
 	if s.Options.Validator != nil || c.Target.Key != nil || value != nil && !(n.Top && n.Attr.Basic) && schema.MayHaveValidate(reflect.TypeOf(value)) {
-		refused = validateChange(s, n, c, value, r.Value)
+		refused = append(refused, validateChange(s, n, c, value, r.Value)...)
 	}
 	return r, refused, nil
 }

@@ -32,8 +32,7 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 		case *types.AttributeValueMemberN:
 			zero = strings.Trim(v.Value, "0.") == ""
 		case *types.AttributeValueMemberB: // an array has no empty value, only a zero one; a schema lock has no types
-			array := a.Type != nil && schema.Bare(a.Type).Kind() == reflect.Array
-			zero = len(v.Value) == 0 || array && len(bytes.Trim(v.Value, "\x00")) == 0
+			zero = len(v.Value) == 0 || a.Type != nil && schema.Bare(a.Type).Kind() == reflect.Array && len(bytes.Trim(v.Value, "\x00")) == 0
 		case *types.AttributeValueMemberBOOL:
 			zero = !v.Value
 		}

@@ -71,7 +71,7 @@ type Options struct {
 	Secret  bool     // derived items are made from what has secret fields
 }
 
-// Terms are what few writes ask for. They can be compared: a write that asks for nothing has the zero value.
+// Terms are guards, images and results that few writes ask for. They can be compared: a write without any has the zero value.
 type Terms struct {
 	Idempotent bool   // send the write as a transaction under a token
 	Expect     *int64 // version

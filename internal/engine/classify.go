@@ -163,8 +163,8 @@ type request struct {
 	mu    sync.Mutex            // hooks run on goroutines of the transport, also after the call has returned
 	begun bool                  // the request reached the HTTP client
 	asked bool                  // for a connection
-	open  int                   // connections obtained, less the writes that ended with an error, and once more when a part of an answer arrived
-	trace httptrace.ClientTrace // with hooks once the SDK's client took the steps of Watch; another one may ignore them
+	open  int                   // above 0 if it may have been written in full: counts connections, complete writes and first bytes of answers, less failed writes
+	trace httptrace.ClientTrace // empty until the SDK's client takes the steps of Watch; another client may ignore them
 
 	shown [4]string // what the pointers of its input point to, unless there are more
 	with  [1]func(*dynamodb.Options)
@@ -181,8 +181,10 @@ func (q *request) Watch(stack *middleware.Stack) error {
 			GetConn: func(string) { q.note(func() { q.asked = true }) },
 			GotConn: func(httptrace.GotConnInfo) { q.note(func() { q.open++ }) },
 			WroteRequest: func(w httptrace.WroteRequestInfo) {
-				if w.Err != nil { // else it may still be in a buffer
+				if w.Err != nil {
 					q.note(func() { q.open-- })
+				} else { // it may still be in a buffer
+					q.note(func() { q.open++ })
 				}
 			},
 			GotFirstResponseByte: func() { q.note(func() { q.open++ }) },

@@ -134,7 +134,7 @@ func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (it
 
 // explain adds to the errors of items that were not found whether they have been deleted. again is set if one of them exists by now, as
 // after a restore, and its op has changed nothing: the error would be about a moment that has passed, and the ops can be planned again.
-// planned says that all ops were planned.
+// If the ops were not planned, what was read after their last refusal is forgotten.
 func (t *transaction) explain(ctx context.Context, failed []OpFailure, planned bool) (again bool) {
 	for i := range t.ops {
 		if !planned {

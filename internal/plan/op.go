@@ -106,7 +106,7 @@ func (op *Op) Begin(s *schema.Schema, table, verb string, v reflect.Value, it it
 	return op
 }
 
-// accept takes the terms of a write whose key is known, or could not be made: op has that error. It returns the first mistake.
+// accept applies the options of a write whose key was composed, or could not be: that error is in op. It returns the first mistake.
 func (op *Op) accept(v reflect.Value, spec *bind.Options) error {
 	s := op.Schema
 	op.Idempotent, op.SoleWriter = spec.Idempotent, spec.SoleWriter

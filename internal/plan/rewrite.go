@@ -133,11 +133,14 @@ func (op *Op) renewed(in *Input, rw Rewriting) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Compose(Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, slices.Concat([]Action{main}, claims, rw.carried), Result{Item: it})
+	own := slices.Concat([]Action{main}, claims, rw.carried)
+	p, err := Compose(Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, own, Result{Item: it})
 	if err != nil {
 		return nil, err
 	}
 	p.EntityActions = 1
+	claimed := func(a Action) bool { return slices.ContainsFunc(own, func(b Action) bool { return maps.EqualFunc(a.Key, b.Key, item.Equal) }) }
+	p.Actions = append(own, slices.DeleteFunc(p.Actions[len(own):], claimed)...) // a claim that ends with the item may be there already
 	return p, nil
 }
 

@@ -52,7 +52,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	return op
 }
 
-// declared takes what declarations ask of the update.
+// declared applies what the declarations of the entity require.
 func (u *update) declared() error {
 	op, s := &u.Op, u.Schema
 	// A feature plans the changes from the whole item if it keeps the item's history, or a changed attribute unique.

@@ -51,11 +51,8 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 			return op
 		}
 	}
-	skip := func(a *schema.Attr) bool { return a.Append || a.Clock }
-	if !replace && len(s.Filled) > 0 { // an upsert, which does not generate ids, leaves one that v lacks as stored
-		skip = func(a *schema.Attr) bool {
-			return a.Append || a.Clock || a.Role.ID != "" && !a.IsRequired && !a.Given(v.FieldByIndex(a.Index))
-		}
+	skip := func(a *schema.Attr) bool { // an upsert, which does not generate ids, leaves one that v lacks as stored
+		return a.Append || a.Clock || !replace && a.Role.ID != "" && !a.IsRequired && !a.Given(v.FieldByIndex(a.Index))
 	}
 	given, err := bind.WholeItem(s, v, it, wrong, skip, extra)
 	if err == nil && s.Expires {
@@ -99,7 +96,7 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	return op
 }
 
-// declared takes what declarations ask of the write.
+// declared applies what the declarations of the entity require.
 func (u *upsert) declared() (err error) {
 	op, s := &u.Op, u.Schema
 	op.Past, op.Read = s.LooksBack, op.Read || s.KeepsHistory || s.HasUnique

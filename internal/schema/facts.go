@@ -36,7 +36,7 @@ type Facts struct {
 	Reserves     bool   // deleted copies keep their unique values
 	LooksBack    bool   // a new life of an item depends on earlier ones
 	Immutable    bool   // some attribute is immutable
-	Alone        bool   // a write of an item reads nothing, and concerns nothing else: no feature, index or immutable attribute asks for more
+	Alone        bool   // no feature, index or immutable attribute requires more of an Update, Put or Upsert
 	Replaces     bool   // a Put decides every attribute of the struct, whatever is stored
 	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
