@@ -139,10 +139,9 @@ func (op *Op) renewed(in *Input, rw Rewriting) (*Plan, error) {
 		return nil, err
 	}
 	p.EntityActions = 1
-	claimed := func(a Action) bool {
+	p.Actions = append(own, slices.DeleteFunc(p.Actions[len(own):], func(a Action) bool { // a claim that ends with the item may be in own
 		return slices.ContainsFunc(own, func(b Action) bool { return maps.EqualFunc(a.Key, b.Key, item.Equal) })
-	}
-	p.Actions = append(own, slices.DeleteFunc(p.Actions[len(own):], claimed)...) // a claim that ends with the item may be there already
+	})...)
 	return p, nil
 }
 
