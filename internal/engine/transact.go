@@ -228,7 +228,7 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 			return nil, false, nil, t.done(got.returned)
 		}
 		var next *plan.Plan
-		if failed, again, cause, next = t.resolve(got); next == nil {
+		if failed, again, next, cause = t.resolve(got); next == nil {
 			return failed, again, cause, nil
 		}
 		t.ops[0].plan = next
@@ -283,10 +283,10 @@ func (t *transaction) soleWriters() bool {
 // since, and no other has failed for good. A failed claim may follow from the stale plan, which would have given up the claimed value, so
 // it does not count as final then, and is not returned. Nor does any other failure while an op is refused by an item in an earlier form,
 // which may have more to say in today's. An op alone can also go on with another plan, or have a result. cause is the SDK's error.
-func (t *transaction) resolve(got response) (failed []OpFailure, again bool, cause error, next *plan.Plan) {
+func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *plan.Plan, cause error) {
 	if t.refusal = got.failures; t.decision != nil {
 		if failed = t.overtaken(got); failed != nil {
-			return failed, false, got.cause, nil
+			return failed, false, nil, got.cause
 		}
 	}
 	var lost []OpFailure
@@ -315,14 +315,14 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, cau
 		switch {
 		case t.joined || !certain || v.Replan != nil:
 		case v.Next != nil:
-			return nil, false, nil, v.Next
+			return nil, false, v.Next, nil
 		case v.Result != nil:
 			if op.result = *v.Result; op.Old != nil {
 				if err := op.Old(v.Result.Old); err != nil {
-					return []OpFailure{{i, err}}, false, got.cause, nil
+					return []OpFailure{{i, err}}, false, nil, got.cause
 				}
 			}
-			return nil, false, got.cause, nil
+			return nil, false, nil, got.cause
 		}
 		err := failure(op.Op, op.plan, v, got, own[at].Image, at, op.in.Now)
 		if v.Replan != nil {
@@ -336,11 +336,11 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, cau
 	case lost != nil && (!final || outdated) && certain:
 		// Without the claims, of which a new plan decides. A decision is planned once more only if the refusal has said what a plan needs.
 		again = t.decision == nil || slices.ContainsFunc(t.ops, func(op operation) bool { return op.there != nil || op.in.Learned.Any() })
-		return lost, again, got.cause, nil
+		return lost, again, nil, got.cause
 	case failed == nil && lost == nil: // each condition of the merged actions holds on the item that refused them
-		return []OpFailure{{0, fmt.Errorf("%w: %w", sentinel.ErrConflict, got.cause)}}, false, got.cause, nil
+		return []OpFailure{{0, fmt.Errorf("%w: %w", sentinel.ErrConflict, got.cause)}}, false, nil, got.cause
 	}
-	return append(failed, lost...), false, got.cause, nil
+	return append(failed, lost...), false, nil, got.cause
 }
 
 // failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
