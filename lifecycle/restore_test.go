@@ -13,14 +13,33 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // Page is kept forever after it was deleted, and can be created again while it has copies.
 type Page struct {
-	_    entity.Key           `name:"Page" pk:"$#{id}" sk:"$"`
-	_    lifecycle.SoftDelete ``
-	ID   string               `dynamodbav:"id"`
-	Text string               `dynamodbav:"text,omitempty"`
+	_       entity.Key           `name:"Page" pk:"$#{id}" sk:"$"`
+	_       versioned.Lock       ``
+	_       lifecycle.SoftDelete ``
+	ID      string               `dynamodbav:"id"`
+	Text    string               `dynamodbav:"text,omitempty"`
+	Version int64                `dynamodbav:"version" entity:"version"`
+}
+
+// A write that expects a version says that the item was deleted, also where the entity declares nothing else.
+func TestPut_ThatExpectsAVersionOfADeletedItem(t *testing.T) {
+	_, s := open[Page](t)
+	entity.Must(s.Create(t.Context(), Page{ID: "p"}))
+	require.NoError(t, s.Delete(t.Context(), Page{ID: "p"}))
+	for verb, err := range map[string]error{
+		"Put":    dbtest.ErrorOf(s.Put(t.Context(), Page{ID: "p"}, versioned.Expect(1))),
+		"Upsert": dbtest.ErrorOf(s.Upsert(t.Context(), Page{ID: "p"}, versioned.Expect(1))),
+		"Update": dbtest.ErrorOf(s.Update(t.Context(), Page{ID: "p"}, versioned.Expect(1))),
+	} {
+		require.ErrorIs(t, err, entity.ErrNotFound, verb)
+		require.ErrorIs(t, err, entity.ErrDeleted, verb)
+		require.ErrorIs(t, err, entity.ErrConflict, verb)
+	}
 }
 
 // Whatever moves an item between its current item and its copy during a restore: it existed all the time, so

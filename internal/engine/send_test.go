@@ -89,6 +89,18 @@ func (r *Runner) transactionOf(n int, whole bool) *transaction {
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"
 
+// A context can end during a pause that does not watch it. Another request could only end without an answer.
+func TestSend_NothingAfterAPauseInWhichTheContextEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{errs: []error{&types.ProvisionedThroughputExceededException{}}}
+	r := runner(s)
+	r.Pause = func(context.Context, int) error { cancel(); return nil }
+	_, err := r.transactionOf(2, false).deliver(ctx, "token")
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorAs(t, err, new(*plan.Ambiguous))
+	require.Len(t, s.tokens, 1)
+}
+
 func TestSend_Transactions(t *testing.T) {
 	cut, busy, other := &smithyhttp.RequestSendError{Err: errors.New("cut")}, &types.TransactionInProgressException{}, &types.ReplicatedWriteConflictException{}
 	denied := &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}

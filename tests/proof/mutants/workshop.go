@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -116,9 +119,15 @@ func (w *workshop) unchanged(ctx context.Context, m *mutant) string {
 
 // run runs the test of m under change n. A change can make a test wait for ever. What a seed decides is the same each time.
 func (w *workshop) run(ctx context.Context, m *mutant, n int) (said string, err error) {
-	cmd := exec.CommandContext(ctx, w.program(m.pkg), "-test.timeout=4m", "-test.failfast", "-test.run", "^"+strings.ReplaceAll(m.test, "/", "$/^")+"$")
+	args := []string{"-test.timeout=4m", "-test.failfast", "-test.run", "^" + strings.ReplaceAll(m.test, "/", "$/^") + "$"}
+	if info, err := buildinfo.ReadFile(w.program(m.pkg)); err == nil && slices.ContainsFunc(info.Deps, isRapid) {
+		args = append(args, "-rapid.nofailfile") // later runs would begin with the file
+	}
+	cmd := exec.CommandContext(ctx, w.program(m.pkg), args...)
 	cmd.Dir = w.place(m.pkg)
 	cmd.Env = append(os.Environ(), "DYNASTRATA_REQUIRE_DB=1", "DYNASTRATA_LONG=0", "DYNASTRATA_TEST_SEED=1", fmt.Sprintf("DYNASTRATA_MUTANT=%d", n))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+func isRapid(m *debug.Module) bool { return m.Path == "pgregory.net/rapid" }
