@@ -214,7 +214,7 @@ func TestAppendAll_AgreesWithTheModelOnRandomBatches(t *testing.T) {
 func agree[T any](t *testing.T, as mapping[T]) {
 	w := open[T](t)
 	var series atomic.Int64
-	testsize.Check(t, testsize.Pick(8, 30), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(6, 30), func(rt *rapid.T) {
 		id, m := fmt.Sprint(series.Add(1)), newModel(as.record, as.ttl)
 		send := func(label string, batch []fact) {
 			w.Clock.Move(rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * 24 * time.Hour, 7 * 24 * time.Hour}).Draw(rt, "move"))

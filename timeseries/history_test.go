@@ -370,7 +370,7 @@ func lists[T gauges](t *testing.T, value func() *int) {
 	var none T
 	_, alone := any(none).(Alone)
 	_, both := any(none).(Log)
-	testsize.Check(t, testsize.Pick(2, 20), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(1, 20), func(rt *rapid.T) {
 		w := open[T](t)
 		others := declare[Telemetry](t, w.DB)
 		for i := range rapid.IntRange(0, 30).Draw(rt, "other items") {
@@ -439,7 +439,7 @@ func lists[T gauges](t *testing.T, value func() *int) {
 func TestList_LeavesOutTheEventsAfterTheFirst(t *testing.T) {
 	w := open[Alone](t)
 	for i := range 5 {
-		w.appendAll(ticks[Alone](fmt.Sprint("g-", i), 200))
+		w.appendAll(ticks[Alone](fmt.Sprint("g-", i), 60))
 	}
 	w.Wire.Reset()
 	evaluated := 0

@@ -295,7 +295,7 @@ func removes[T any](t *testing.T, as mapping[T]) { removesIn[T](t, open[T](t), a
 // declaration, if there is one.
 func removesIn[T any](t *testing.T, w *lab[T], as mapping[T], earlier *timeseries.Series[Invoice1]) {
 	var series atomic.Int64
-	testsize.Check(t, testsize.Pick(4, 30), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
 		id, m := fmt.Sprint(series.Add(1)), newModel(as.record, as.ttl)
 		upgraded := 0
 		if earlier != nil {

@@ -294,9 +294,13 @@ func RequireInput(t testing.TB, err error, code, field string, words ...string) 
 
 // Declarations returns the tags of the declarations of type D in the struct T.
 func Declarations[D, T any]() []reflect.StructTag {
-	var tags []reflect.StructTag
-	for i := range reflect.TypeFor[T]().NumField() {
-		if f := reflect.TypeFor[T]().Field(i); f.Name == "_" && f.Type == reflect.TypeFor[D]() {
+	return declarations(reflect.TypeFor[D](), reflect.TypeFor[T]())
+}
+
+// declarations is compiled once for all structs, unlike Declarations.
+func declarations(d, t reflect.Type) (tags []reflect.StructTag) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Name == "_" && f.Type == d {
 			tags = append(tags, f.Tag)
 		}
 	}

@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -128,6 +129,20 @@ func (b *Bench) RemoveItem(it Item) {
 	pk, sk := b.KeyOf(it)
 	_, err := b.Raw.DeleteItem(b.Ctx, &dynamodb.DeleteItemInput{TableName: &b.Table, Key: b.Key(pk, sk)})
 	require.NoError(b.T, err)
+}
+
+// Wipe removes everything from the table.
+func (b *Bench) Wipe() {
+	b.T.Helper()
+	for items := range slices.Chunk(b.Items(), 25) {
+		var deletes []types.WriteRequest
+		for _, it := range items {
+			deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: b.Key(b.KeyOf(it))}})
+		}
+		out, err := b.Raw.BatchWriteItem(b.Ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{b.Table: deletes}})
+		require.NoError(b.T, err)
+		require.Empty(b.T, out.UnprocessedItems)
+	}
 }
 
 // Key returns the primary key of an item, of strings.

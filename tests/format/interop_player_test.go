@@ -21,15 +21,20 @@ import (
 
 // player makes the calls of a scenario on the entity T, as they were recorded.
 type player[T any] struct {
-	*replay
+	*script
 	s       *entity.Store[T]
-	bin     *lifecycle.Deleted[T] // nil without soft delete
-	history *versioned.History[T] // nil without a history
+	bin     *lifecycle.Deleted[T]  // nil without soft delete
+	history *versioned.History[T]  // nil without a history
+	adjust  func(st step, want *T) // makes of a recorded result what the library returns
+}
 
+// script is what a player has whatever its entity is.
+type script struct {
+	*replay
+	fields  reflect.Value            // of the entity
 	special map[string]func(st step) // steps that are not done as recorded
 	ends    map[string]end           // steps that end otherwise
 	differs []string                 // steps whose result is another
-	adjust  func(st step, want *T)   // makes of a recorded result what the library returns
 	ahead   int64                    // by how much versions are higher here
 }
 
@@ -58,7 +63,7 @@ func violates(t *testing.T, err error) { t.Helper(); dbtest.As[*unique.Violation
 
 func newPlayer[T any](t *testing.T, scenario string) *player[T] {
 	t.Helper()
-	p := &player[T]{replay: newReplay(t, scenario)}
+	p := &player[T]{script: &script{replay: newReplay(t, scenario), fields: reflect.ValueOf(entity.Fields[T]()).Elem()}}
 	p.s, p.bin, p.history = handles[T](t, p.DB)
 	p.create(t)
 	return p
@@ -167,7 +172,7 @@ func (p *player[T]) same(t *testing.T, st step, got ...T) {
 }
 
 // ended checks that a step ended as it was recorded, or as ends says.
-func (p *player[T]) ended(t *testing.T, st step, err error) {
+func (p *script) ended(t *testing.T, st step, err error) {
 	t.Helper()
 	if end := p.ends[st.Name]; end != nil {
 		end(t, err)
@@ -191,19 +196,14 @@ func (p *player[T]) ended(t *testing.T, st step, err error) {
 }
 
 // field is the prototype's field of an attribute, of the type that functions for changes and conditions take.
-func (p *player[T]) field(t *testing.T, attribute string) any {
+func (p *script) field(t *testing.T, attribute string) any {
 	t.Helper()
-	return protoField(t, reflect.ValueOf(entity.Fields[T]()).Elem(), attribute)
-}
-
-func protoField(t *testing.T, v reflect.Value, attribute string) any {
-	t.Helper()
-	for _, f := range reflect.VisibleFields(v.Type()) {
+	for _, f := range reflect.VisibleFields(p.fields.Type()) {
 		if name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ","); name == attribute {
 			if f.Type.Kind() == reflect.Pointer {
-				return v.FieldByIndex(f.Index).Interface()
+				return p.fields.FieldByIndex(f.Index).Interface()
 			}
-			return v.FieldByIndex(f.Index).Addr().Interface()
+			return p.fields.FieldByIndex(f.Index).Addr().Interface()
 		}
 	}
 	require.Fail(t, "no such attribute", attribute)
@@ -211,7 +211,7 @@ func protoField(t *testing.T, v reflect.Value, attribute string) any {
 }
 
 // changes are the changes, conditions and the expected version of an update.
-func (p *player[T]) changes(t *testing.T, st step) (all []entity.UpdateOption) {
+func (p *script) changes(t *testing.T, st step) (all []entity.UpdateOption) {
 	t.Helper()
 	a := st.Args
 	for name, value := range a.Set {
@@ -266,7 +266,7 @@ func deletes(opts []entity.WriteOption) (all []entity.DeleteOption) {
 }
 
 // conditions are the condition of a call: texts that attributes have, or a tree.
-func (p *player[T]) conditions(t *testing.T, st step) (all []entity.WriteOption) {
+func (p *script) conditions(t *testing.T, st step) (all []entity.WriteOption) {
 	t.Helper()
 	if len(st.Args.Condition) == 0 {
 		return nil

@@ -134,45 +134,39 @@ func prepare[T any](ctx context.Context, s *entity.Store[T], from state) error {
 	return nil
 }
 
-func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
-	f, o := body(entity.Fields[T]()), s.Op()
-	v, key, other := as[T](full), as[T](Body{ID: "a"}), full
-	other.Team, other.Email, other.Name, other.Log = "blue", "b@x", "", nil
-	w := as[T](other)
-	guard := entity.If(entity.Or(entity.Eq(&f.Name, "Ada"), entity.NotExists(&f.Count)))
+// write is a verb of an entity, whatever its type.
+type write struct {
+	verb, name string
+	from       state
+	of         Body
+	opts       []entity.UpdateOption
+}
 
-	create := func(name string, from state, v T, opts ...entity.CreateOption) verb {
-		return verb{name, from, o.Create(v, opts...), func(ctx context.Context) error { _, err := s.Create(ctx, v, opts...); return err }}
+// writes are those of every entity, and those of its features. old asks for the item as it was.
+func writes(f *Body, old entity.UpdateOption, locked bool, has features) []write {
+	key, other := Body{ID: "a"}, full
+	other.Team, other.Email, other.Name, other.Log = "blue", "b@x", "", nil
+	guard := entity.If(entity.Or(entity.Eq(&f.Name, "Ada"), entity.NotExists(&f.Count)))
+	of := func(verb, name string, from state, v Body, opts ...entity.UpdateOption) write {
+		return write{verb, name, from, v, opts}
 	}
-	put := func(name string, from state, v T, opts ...entity.WriteOption) verb {
-		if from == live && len(dbtest.Declarations[versioned.Lock, T]()) > 0 {
+	over := func(name string, opts ...entity.UpdateOption) write {
+		if locked {
 			opts = append(opts, versioned.AnyVersion())
 		}
-		return verb{name, from, o.Put(v, opts...), func(ctx context.Context) error { _, err := s.Put(ctx, v, opts...); return err }}
+		return of("put", name, live, other, opts...)
 	}
-	upsert := func(name string, from state, v T, opts ...entity.UpdateOption) verb {
-		return verb{name, from, o.Upsert(v, opts...), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, v, opts...); return err }}
-	}
-	change := func(name string, opts ...entity.UpdateOption) verb {
-		return verb{name, live, o.Update(key, opts...), func(ctx context.Context) error { _, err := s.Update(ctx, key, opts...); return err }}
-	}
-	remove := func(name string, opts ...entity.DeleteOption) verb {
-		return verb{name, live, o.Delete(key, opts...), func(ctx context.Context) error { return s.Delete(ctx, key, opts...) }}
-	}
-	check := func(name string, from state, op entity.Op) verb {
-		return verb{name, from, op, func(ctx context.Context) error { return st.db.Transact(ctx, op) }}
-	}
-	var old T
-	list := []verb{
-		create("create", none, v),
-		create("create under a condition", none, v, guard),
-		create("create idempotent", none, v, entity.Idempotent()),
-		put("put of a new item", none, v),
-		put("put over another", live, w),
-		put("put under a condition", live, w, guard),
-		upsert("upsert of a new item", none, v),
-		upsert("upsert over another", live, w),
-		upsert("upsert with changes", live, key, entity.Add(&f.Count, 2), guard),
+	change := func(name string, opts ...entity.UpdateOption) write { return of("update", name, live, key, opts...) }
+	list := []write{
+		of("create", "create", none, full),
+		of("create", "create under a condition", none, full, guard),
+		of("create", "create idempotent", none, full, entity.Idempotent()),
+		of("put", "put of a new item", none, full),
+		over("put over another"),
+		over("put under a condition", guard),
+		of("upsert", "upsert of a new item", none, full),
+		of("upsert", "upsert over another", live, other),
+		of("upsert", "upsert with changes", live, key, entity.Add(&f.Count, 2), guard),
 		change("update", entity.Set(&f.Name, "Ada L")),
 		change("update of nothing"),
 		change("update of nothing under a condition", guard),
@@ -183,24 +177,67 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		change("update of an immutable attribute", entity.Set(&f.Owner, "ann")),
 		change("update under a condition", entity.Set(&f.Name, "Ada L"), guard),
 		change("update idempotent", entity.Add(&f.Count, 1), entity.Idempotent()),
-		change("update that returns the old item", entity.Set(&f.Name, "Ada L"), entity.Returning(&old)),
-		remove("delete"),
-		remove("delete under a condition", guard),
-		remove("delete idempotent", entity.Idempotent()),
-		{"modify", live, nil, func(ctx context.Context) error {
-			_, err := s.Modify(ctx, key, func(v *T) error { b := body(v); b.Name, b.Count, b.Team = "", 7, "blue"; return nil })
-			return err
-		}},
-		{"touch", live, nil, func(ctx context.Context) error { _, err := s.Touch(ctx, key, &f.Seen, time.Minute); return err }},
-		check("check exists", live, o.CheckExists(key, entity.Eq(&f.Name, "Ada"))),
-		check("check not exists", none, o.CheckNotExists(key)),
+		change("update that returns the old item", entity.Set(&f.Name, "Ada L"), old),
+		of("delete", "delete", live, key),
+		of("delete", "delete under a condition", live, key, guard),
+		of("delete", "delete idempotent", live, key, entity.Idempotent()),
+		of("modify", "modify", live, key),
+		of("touch", "touch", live, key),
+		of("check", "check exists", live, key),
+		of("check", "check not exists", none, key),
 	}
 	if has.version {
 		list = append(list, change("update that expects a version", entity.Set(&f.Name, "Ada L"), versioned.Expect(1)),
-			remove("delete that expects a version", versioned.Expect(1)))
+			of("delete", "delete that expects a version", live, key, versioned.Expect(1)))
 	}
 	if has.bin || has.history {
-		list = append(list, create("create after a delete", deleted, v), put("put after a delete", deleted, w), upsert("upsert after a delete", deleted, w))
+		list = append(list, of("create", "create after a delete", deleted, full), of("put", "put after a delete", deleted, other), of("upsert", "upsert after a delete", deleted, other))
+	}
+	return list
+}
+
+// accepted are options of a verb that takes options of type O.
+func accepted[O any](opts []entity.UpdateOption) (all []O) {
+	for _, o := range opts {
+		all = append(all, o.(O))
+	}
+	return all
+}
+
+func verbsOf[T any](st *stage, s *entity.Store[T], has features) (list []verb) {
+	var old T
+	f, o := body(entity.Fields[T]()), s.Op()
+	for _, w := range writes(f, entity.Returning(&old), len(dbtest.Declarations[versioned.Lock, T]()) > 0, has) {
+		v, x := as[T](w.of), verb{name: w.name, from: w.from}
+		switch w.verb {
+		case "create":
+			opts := accepted[entity.CreateOption](w.opts)
+			x.op, x.run = o.Create(v, opts...), func(ctx context.Context) error { _, err := s.Create(ctx, v, opts...); return err }
+		case "put":
+			opts := accepted[entity.WriteOption](w.opts)
+			x.op, x.run = o.Put(v, opts...), func(ctx context.Context) error { _, err := s.Put(ctx, v, opts...); return err }
+		case "upsert":
+			x.op, x.run = o.Upsert(v, w.opts...), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, v, w.opts...); return err }
+		case "update":
+			x.op, x.run = o.Update(v, w.opts...), func(ctx context.Context) error { _, err := s.Update(ctx, v, w.opts...); return err }
+		case "delete":
+			opts := accepted[entity.DeleteOption](w.opts)
+			x.op, x.run = o.Delete(v, opts...), func(ctx context.Context) error { return s.Delete(ctx, v, opts...) }
+		case "modify":
+			x.run = func(ctx context.Context) error {
+				_, err := s.Modify(ctx, v, func(v *T) error { b := body(v); b.Name, b.Count, b.Team = "", 7, "blue"; return nil })
+				return err
+			}
+		case "touch":
+			x.run = func(ctx context.Context) error { _, err := s.Touch(ctx, v, &f.Seen, time.Minute); return err }
+		default:
+			op := o.CheckNotExists(v)
+			if w.from == live {
+				op = o.CheckExists(v, entity.Eq(&f.Name, "Ada"))
+			}
+			x.op, x.run = op, func(ctx context.Context) error { return st.db.Transact(ctx, op) }
+		}
+		list = append(list, x)
 	}
 	return list
 }

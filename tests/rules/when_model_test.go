@@ -303,17 +303,10 @@ func (d draw[T]) step(more map[string]func(v T) error) string {
 	return fmt.Sprintf("%s of %+v: %v", name, dbtest.Embedded[Chore](&v), err)
 }
 
-// wipe removes everything from the table.
-func wipe(b *dbtest.Bench) {
-	for _, it := range b.Items() {
-		b.RemoveItem(it)
-	}
-}
-
 // play makes random calls, after each of which every index must have what its condition admits.
 func play[T any](t *testing.T, b *dbtest.Bench, s *entity.Store[T], indexes, names []string, more map[string]func(v T) error) {
 	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
-		wipe(b)
+		b.Wipe()
 		d := draw[T]{rt, b, s, dbtest.Embedded[Chore](entity.Fields[T]())}
 		for range rapid.IntRange(5, 30).Draw(rt, "calls") {
 			requireMembers(rt, b, indexes, d.step(more))
@@ -354,7 +347,7 @@ func TestWhen_FeaturesKeepTheIndexes(t *testing.T) {
 		"Revert to the third": func(v dossier) error { _, err := history.Revert(b.Ctx, v, 3); return err },
 	})
 
-	wipe(b)
+	b.Wipe()
 	for _, id := range []string{"b", "a", "c"} {
 		v := dossier{Chore: Chore{ID: id, Status: "open", Team: "red"}}
 		b.OK(s.Create(b.Ctx, v))
@@ -390,7 +383,7 @@ func TestWhen_AppendsAndEnrichmentKeepTheIndexes(t *testing.T) {
 	b, s := following[gauge](t)
 	f, o := entity.Fields[gauge](), s.Op()
 	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
-		wipe(b)
+		b.Wipe()
 		text := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 		event := func() gauge {
 			v := gauge{ID: text("id", "a", "b"), At: dbtest.Start.Add(time.Duration(rapid.IntRange(0, 50).Draw(rt, "at")) * time.Minute),

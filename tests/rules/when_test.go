@@ -169,7 +169,7 @@ func TestWhen_AKeyThatCannotBeComposedCountsOnlyInTheIndex(t *testing.T) {
 func atEachRequest(t *testing.T, b *dbtest.Bench, reset func(), call func() error) {
 	for _, round := range testsize.Rounds(faults.Throttle, faults.Conflict, faults.Lost, faults.Drop, faults.InternalApplied) {
 		for n, hit := 1, true; hit; n++ {
-			wipe(b)
+			b.Wipe()
 			reset()
 			b.Sent()
 			nth := faults.Nth(n, round.At(n))
