@@ -370,7 +370,7 @@ func lists[T gauges](t *testing.T, value func() *int) {
 	var none T
 	_, alone := any(none).(Alone)
 	_, both := any(none).(Log)
-	testsize.Check(t, testsize.Pick(1, 20), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(2, 20), func(rt *rapid.T) {
 		w := open[T](t)
 		others := declare[Telemetry](t, w.DB)
 		for i := range rapid.IntRange(0, 30).Draw(rt, "other items") {
