@@ -375,23 +375,27 @@ func TestReader_AnAcquisitionThatFailedTakesOverWhatIsStored(t *testing.T) {
 	require.NoError(t, <-first.done)
 	var failed atomic.Int64
 	l.Config.MaxAttempts = 3
-	late := l.process(t, b, stream.ReaderOptions{})
+	late, ended := l.process(t, b, stream.ReaderOptions{}), make(chan struct{})
 	late.wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "UpdateItem" {
 			failed.Add(1)
 			return faults.Throttle
 		}
+		if failed.Load() >= 3 {
+			<-ended
+		}
 		return faults.None
 	})
 	late.start()
-	eventually(t, "an acquisition fails", func() bool { return failed.Load() > 3 })
+	eventually(t, "an acquisition fails", func() bool { return failed.Load() >= 3 })
 	other := l.process(t, b, stream.ReaderOptions{}).start()
 	eventually(t, "the other reads on", other.has("t-4"))
 	other.end()
 	late.wire.Inject(nil)
+	close(ended)
 	b.do(func() { b.shards[0].add(time.Now(), "t-5") })
 	eventually(t, "the first one takes over", late.has("t-5"))
-	require.NotContains(t, late.end(), "t-2", "it was handled, and saved")
+	require.Equal(t, []string{"t-5"}, late.end(), "the others were handled, and saved")
 }
 
 // The checkpoints of a name are of one table.
