@@ -18,9 +18,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// form makes one request from its parts, as text and as the SDK's input together. Without Own, the input is sent. It shares no map
-// or pointer with the parts: a middleware may change it, and a client may still be sending it when the next plan takes the place
-// of this one. With Own, the text is sent, and the input has the tables, by which the SDK finds the endpoint, the expressions, the flags
+// form makes one request from its parts, as text and as the SDK's input together. Without Own, the input is sent, and the text has
+// no items. The input shares no map or pointer with the parts: a middleware may change it, and a client may still be sending it when
+// the next plan takes the place of this one. With Own, the text is sent, and the input has the tables, by which the SDK finds the endpoint, the expressions, the flags
 // of reads, and something for all else that the SDK requires.
 type form struct {
 	wire.Writer
@@ -156,17 +156,17 @@ var unseen = item.Item{}
 
 // item adds an item or its key.
 func (f *form) item(name string, it item.Item) item.Item {
+	if !f.request.Own {
+		return maps.Clone(it)
+	}
 	f.Name(name)
 	f.Item(it)
-	if f.request.Own {
-		return unseen
-	}
-	return maps.Clone(it)
+	return unseen
 }
 
 // placeholders adds what those of the expressions so far stand for, and forgets it.
 func (f *form) placeholders() (names map[string]string, values item.Item) {
-	if len(f.Names) > 0 {
+	if len(f.Names) > 0 && f.request.Own {
 		f.Part(`"ExpressionAttributeNames":{`)
 		for i, name := range f.Names {
 			f.Name("#" + strconv.Itoa(i))
@@ -174,7 +174,7 @@ func (f *form) placeholders() (names map[string]string, values item.Item) {
 		}
 		f.Part("}")
 	}
-	if len(f.Values) > 0 {
+	if len(f.Values) > 0 && f.request.Own {
 		f.Part(`"ExpressionAttributeValues":{`)
 		for i, v := range f.Values {
 			f.Name(":" + strconv.Itoa(i))
@@ -200,13 +200,13 @@ func (f *form) batchGet(keys map[string][]item.Primary, consistent bool, capacit
 		f.Name(table)
 		f.Part(`{"Keys":[`)
 		for _, key := range keys[table] {
-			f.Key(key)
-			if !f.request.Own {
+			if f.request.Own {
+				f.Key(key)
+			} else {
 				shown.Keys = append(shown.Keys, key.Map())
 			}
 		}
-		f.Part(`],"ConsistentRead":` + strconv.FormatBool(consistent))
-		f.Part("}")
+		f.Part(`],"ConsistentRead":` + strconv.FormatBool(consistent) + "}")
 		in.RequestItems[table] = shown
 	}
 	f.Part("}")
