@@ -18,10 +18,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// form makes one request from its parts, as text and as the SDK's input together. Without Own, the input is sent, and the text has
-// no items. The input shares no map or pointer with the parts: a middleware may change it, and a client may still be sending it when
-// the next plan takes the place of this one. With Own, the text is sent, and the input has the tables, by which the SDK finds the endpoint, the expressions, the flags
-// of reads, and something for all else that the SDK requires.
+// form makes one request from its parts, as text and as the SDK's input. Without Own, the input is sent, and the text has no items. It shares no
+// map or pointer with the parts: a middleware may change it, and a client may send it while the next plan is made. With Own, the text is
+// sent, and the input has the tables, by which the SDK finds the endpoint, the expressions, the flags of reads, and something for all
+// else that the SDK requires.
 type form struct {
 	wire.Writer
 	expr.Renderer // of the expressions of one item
@@ -219,6 +219,9 @@ func (f *form) batchWrite(writes []BatchWrite, left []int, tables []string, capa
 	f.Part(`"RequestItems":{`)
 	for _, table := range tables {
 		var shown []types.WriteRequest
+		if !f.request.Own {
+			shown = make([]types.WriteRequest, 0, len(left))
+		}
 		f.Name(table)
 		f.Part("[")
 		for _, k := range left {
@@ -226,14 +229,12 @@ func (f *form) batchWrite(writes []BatchWrite, left []int, tables []string, capa
 			if w.Table != table {
 				continue
 			}
-			var it item.Item
-			if w.Put != nil {
-				f.Part(`{"PutRequest":{`)
-				it = f.item("Item", w.Put)
-			} else {
-				f.Part(`{"DeleteRequest":{`)
-				it = f.item("Key", w.Key)
+			name, part, it := "Item", `{"PutRequest":{`, w.Put
+			if w.Put == nil {
+				name, part, it = "Key", `{"DeleteRequest":{`, w.Key
 			}
+			f.Part(part)
+			it = f.item(name, it)
 			f.Part("}}")
 			switch {
 			case f.request.Own:
